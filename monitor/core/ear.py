@@ -1,0 +1,94 @@
+"""Rooms 2 to 5 joined: audio of both tracks -> edges of speech, moment by moment.
+
+The detector hears each track by itself, before the tracks are brought into step: what waits for the other track is then
+a byte and a number a frame, not audio that still has to be judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from connectors.inputs import Track
+from monitor.core.clock import FRAME_MS
+from monitor.core.framing import Framer
+from monitor.core.lockstep import Lane, Lockstep
+from monitor.core.segments import Edge, Segmenter
+from monitor.core.speech import EchoGate, NewDetector, SpeechSettings, TrackFrames
+from monitor.core.tones import ToneFrame, tone_frame
+
+MAX_RELEASE = 500
+"""Frames released in one go."""
+
+Moment = tuple[int, list[tuple[int, Edge]]]
+"""A media time, and the edges known at it as (side, edge); the caller's come first."""
+
+
+class Ear:
+    """Hears the tracks of one call. `tracks`: the ones that exist, the caller first; a side is 0 for the caller, 1 for
+    the agent."""
+
+    def __init__(self, tracks: list[Track], settings: SpeechSettings, detector: NewDetector) -> None:
+        self._settings = settings
+        self._new_detector = detector
+        self._sides = {track: 0 if track == "caller" else 1 for track in tracks}
+        self.lanes: dict[Track, Lane] = {}
+        self._segmenters: dict[Track, Segmenter] = {}
+        for track in tracks:
+            self._lay(track, 8000)
+        self.lockstep = Lockstep(self.lanes, settings.stall_after_ms)
+        self._gate = EchoGate(settings.echo_gate_db, settings.floor_dbfs, 8000)
+        self.frame = 0
+        """The first frame that has not been released."""
+
+    @property
+    def now(self) -> int:
+        """Media time: everything before it has been released."""
+        return self.frame * FRAME_MS
+
+    def _lay(self, track: Track, rate: int) -> None:
+        frames = TrackFrames(rate, self._settings, self._new_detector(rate))
+        self.lanes[track] = Lane(Framer(rate), frames)
+
+        def look(k: int, energy: int) -> ToneFrame:
+            return tone_frame(frames.audio(k - 1), frames.audio(k), energy)
+
+        self._segmenters[track] = Segmenter(self._settings, look)
+
+    def takes(self, track: Track, rate: int) -> bool:
+        """Is audio of this rate in order for the track? Its first piece settles the rate."""
+        framer = self.lanes[track].framer
+        if framer.rate == rate:
+            return True
+        if framer.position or rate not in (8000, 16000):
+            return False
+        self._lay(track, rate)
+        return True
+
+    def moments(self) -> Iterator[Moment]:
+        """Release what every track has reached: the moments at which edges became known, in order, and after each
+        stretch of frames the moment at its end."""
+        while count := min(self.lockstep.ready(), MAX_RELEASE):
+            known: dict[int, list[tuple[int, Edge]]] = {}
+            speech = {track: self._speech(track, count) for track in self.lanes}
+            for track, kinds in speech.items():
+                frames, side = self.lanes[track].frames, self._sides[track]
+                for edge in self._segmenters[track].feed(self.frame, kinds, frames.energy[12 : 12 + count]):
+                    known.setdefault(edge.known, []).append((side, edge))
+            for lane in self.lanes.values():
+                lane.frames.drop(count)
+            self.frame += count
+            for moment in sorted(known):
+                yield moment, known[moment]
+            if self.now not in known:
+                yield self.now, []
+
+    def _speech(self, track: Track, count: int) -> bytes:
+        other = next((lane.frames for name, lane in self.lanes.items() if name != track), None)
+        return self._gate.speech(self.lanes[track].frames, other, count)
+
+    def finish(self) -> Moment:
+        """The last edges, when everything has been released."""
+        edges = []
+        for track, segmenter in self._segmenters.items():
+            edges += [(self._sides[track], edge) for edge in segmenter.finish(self.now)]
+        return self.now, edges

@@ -1,0 +1,172 @@
+"""What comes out: the events of a call, in order. Names and meanings are the product's output contract.
+
+Inside the program a time is a whole number of milliseconds of media time (`..._ms`). Each event and each of its parts
+also has the contract's own names in seconds (`at`, `known_at`, `start_time`, `duration`, `gap_seconds`), and
+`monitor.core.encode` writes those.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import msgspec
+
+from monitor.core.clock import seconds
+
+Role = Literal["user", "assistant"]
+"""Who speaks a turn, in the words of chat APIs: the track `caller` speaks `user` turns, `agent` `assistant` turns."""
+
+ROLE_OF_TRACK: dict[str, Role] = {"caller": "user", "agent": "assistant"}
+
+EndedBy = Literal["silence", "interruption", "stall", "call_end"]
+TransitionKind = Literal["gap", "user_barge_in", "agent_overlap"]
+Cause = Literal["hangup", "disconnected", "end_of_file", "stopped", "failed"]
+TextReason = Literal["transcript", "response", "correction"]
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """A stretch of talk by one party, as far as it is known.
+
+    `index` counts the call's turns from 0 in order of start. `start_ms` is the first voiced frame. `duration_ms` runs
+    to
+    the last voiced frame (None in `turn.started`). The other fields are set when the turn has ended. `after_stall`:
+    what
+    lies between the previous turn and this one is unknown for a second or more, so that no transition is scored there.
+    """
+
+    index: int
+    role: Role
+    start_ms: int
+    duration_ms: int | None = None
+    ended_by: EndedBy | None = None
+    backchannel: bool = False
+    interrupted: bool = False
+    text: str | None = None
+    after_stall: bool = False
+
+    @property
+    def start_time(self) -> float:
+        """Seconds from the start of the call."""
+        return seconds(self.start_ms)
+
+    @property
+    def duration(self) -> float | None:
+        """Seconds, or None while it is not told."""
+        return None if self.duration_ms is None else seconds(self.duration_ms)
+
+    @property
+    def end_ms(self) -> int:
+        """The last voiced frame's end in ms; the start where no duration is told."""
+        return self.start_ms + (self.duration_ms or 0)
+
+
+class Transition(msgspec.Struct, frozen=True, kw_only=True):
+    """The passing of the floor between two neighbouring turns of different roles. `gap_ms` is negative in an
+    overlap."""
+
+    from_turn: int
+    to_turn: int
+    kind: TransitionKind
+    gap_ms: int
+    score: float
+    final: bool
+
+    @property
+    def gap_seconds(self) -> float:
+        """The gap in seconds; negative in an overlap."""
+        return seconds(self.gap_ms)
+
+
+class TurnTaking(msgspec.Struct, frozen=True):
+    """The running score over `transitions` transitions, provisional ones included; None while there is none."""
+
+    score: float | None
+    transitions: int
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """The envelope. `at_ms`: when the thing was true; `known_at_ms`: the first media time at which it could be said.
+    (`call`, `seq`) identifies an event for ever."""
+
+    type: ClassVar[str] = ""
+
+    call: str
+    seq: int
+    at_ms: int
+    known_at_ms: int
+
+    @property
+    def at(self) -> float:
+        """When the thing was true, in seconds of the call."""
+        return seconds(self.at_ms)
+
+    @property
+    def known_at(self) -> float:
+        """The first media time, in seconds, at which it could be said."""
+        return seconds(self.known_at_ms)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The event as the contract's JSON object (times in seconds)."""
+        from monitor.core.encode import event_to_dict
+
+        return event_to_dict(self)
+
+
+class CallStarted(Event, frozen=True, kw_only=True):
+    type: ClassVar[str] = "call.started"
+    source: str
+    started_at: str | None
+    agent_id: str | None
+    labels: dict[str, str]
+    tracks: dict[str, Any]
+    playout: str | None = None
+
+
+class TurnStarted(Event, frozen=True, kw_only=True):
+    type: ClassVar[str] = "turn.started"
+    turn: Turn
+
+
+class TurnUpdated(Event, frozen=True, kw_only=True):
+    type: ClassVar[str] = "turn.updated"
+    turn: Turn
+
+
+class TurnEnded(Event, frozen=True, kw_only=True):
+    type: ClassVar[str] = "turn.ended"
+    turn: Turn
+
+
+class TurnText(Event, frozen=True, kw_only=True):
+    type: ClassVar[str] = "turn.text"
+    turn: Turn
+    text: str
+    reason: TextReason
+
+
+class TransitionScored(Event, frozen=True, kw_only=True):
+    type: ClassVar[str] = "transition.scored"
+    transition: Transition
+    turn_taking: TurnTaking
+
+
+class TransitionWithdrawn(Event, frozen=True, kw_only=True):
+    type: ClassVar[str] = "transition.withdrawn"
+    from_turn: int
+    to_turn: int
+    reason: str
+    turn_taking: TurnTaking
+
+
+class Notice(Event, frozen=True, kw_only=True):
+    type: ClassVar[str] = "notice"
+    kind: str
+    track: str | None
+    count: int
+    message: str
+
+
+class CallEnded(Event, frozen=True, kw_only=True):
+    type: ClassVar[str] = "call.ended"
+    cause: Cause
+    summary: dict[str, Any]

@@ -1,0 +1,73 @@
+"""Room 4: releases a frame when every track has reached it, or is known to be stalled.
+
+The echo gate, and who holds the floor, can only be said of a moment that both tracks have reached. A track that stops
+coming would hold the other up for ever: when the connector's clock is a second ahead of it, its missing frames count as
+unknown. Whoever feeds a track far ahead of the other (a file read one channel at a time) is bounded by the same means.
+"""
+
+from __future__ import annotations
+
+from connectors.inputs import Track
+from monitor.core.clock import FRAME_MS
+from monitor.core.framing import Framer
+from monitor.core.speech import TrackFrames
+
+MAX_LEAD_FRAMES = 10 * 60 * 1000 // FRAME_MS
+"""How far one track may run ahead of the other before the other counts as stalled."""
+
+
+class Lane:
+    """One track on its way through the first rooms: its framer and its waiting frames."""
+
+    def __init__(self, framer: Framer, frames: TrackFrames) -> None:
+        self.framer = framer
+        self.frames = frames
+
+    def hear(self) -> None:
+        """Let the detector hear every frame that has been completed."""
+        for block in self.framer.take():
+            self.frames.hear(block)
+
+
+class Lockstep:
+    """Says how many frames can be released, and declares tracks stalled.
+
+    `stalled` is called with (track, from_ms, until_ms) for each stretch that was declared unknown here.
+    """
+
+    def __init__(self, lanes: dict[Track, Lane], stall_after_ms: int) -> None:
+        self._lanes = lanes
+        self._stall_after = stall_after_ms
+        self.overruns = 0
+        """How often a track was cut off because the other had run ten minutes ahead."""
+
+    def watch(self, clock_ms: int) -> list[tuple[Track, int, int]]:
+        """The connector's clock says `clock_ms`: tracks that are a second behind it are unknown up to a second behind
+        it. -> the stretches declared so: (track, from ms, until ms)."""
+        declared = []
+        until = (clock_ms - self._stall_after) // FRAME_MS * FRAME_MS
+        for track, lane in self._lanes.items():
+            start = lane.framer.position
+            if start < until:
+                lane.framer.blank(until, unknown=True)
+                lane.hear()
+                declared.append((track, start, until))
+        return declared
+
+    def bound(self) -> list[tuple[Track, int, int]]:
+        """Holds the lead of one track over the other under its limit. -> what was declared unknown."""
+        horizons = {track: lane.frames.horizon for track, lane in self._lanes.items()}
+        limit = (max(horizons.values(), default=0) - MAX_LEAD_FRAMES) * FRAME_MS
+        declared = []
+        for track, lane in self._lanes.items():
+            start = lane.framer.position
+            if start < limit:
+                self.overruns += 1
+                lane.framer.blank(limit, unknown=True)
+                lane.hear()
+                declared.append((track, start, limit))
+        return declared
+
+    def ready(self) -> int:
+        """How many frames every track has reached."""
+        return min((len(lane.frames.kinds) for lane in self._lanes.values()), default=0)

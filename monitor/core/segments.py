@@ -1,0 +1,222 @@
+"""Room 5: speech frames of a track -> the edges of its stretches.
+
+| state | on a speech frame | on another frame | on an unknown frame |
+|---|---|---|---|
+| idle | `RISE`: a candidate begins here | - | - |
+| candidate | counter +20; sure: `OPEN`, back-dated | counter -20; at 0: `FALL` | stays; after 300 ms as another |
+| open | voiced to here; `RESUME` after a lull | `LULL`; after 200 ms: `CLOSE` | not counted for 300 ms |
+
+A candidate is sure when its counter has been at 60 ms, it is 100 ms long and it is no tone.
+Each edge says when it was known. A frame of nothing but zeros is taken as lost for as long as a loss lasts (300 ms),
+then as silence.
+
+The end is trimmed by energy, since a detector's hangover depends on its mode *and* on the noise: it moves back to the
+last frame above the stretch's own loud level (95th percentile) minus 33 dB, by at most 200 ms; the start moves forward
+the same way. A start that has been told is never moved again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from monitor.core.clock import FRAME_MS
+from monitor.core.speech import SILENT, UNKNOWN, VOICED, ZERO, SpeechSettings
+from monitor.core.tones import ToneFrame, ToneGuard
+
+LOUD_FRAMES = 500
+"""The loud level of a stretch comes from its last ten seconds."""
+
+MAX_CANDIDATE_FRAMES = 15
+"""A candidate that has not opened after 300 ms begins anew: nothing may hold the timeline back for longer."""
+
+
+class Edge(NamedTuple):
+    """Something that happened to a track's speech. `known`: the media time (ms) at which it could be said. `at`: rise
+    and
+    open: where the stretch begins; lull and close: where its voice ended. `stall`: a close for want of audio."""
+
+    known: int
+    kind: str
+    at: int
+    stall: bool = False
+
+
+RISE, FALL, OPEN, LULL, RESUME, CLOSE = "rise", "fall", "open", "lull", "resume", "close"
+
+LookAt = Callable[[int, int], ToneFrame]
+"""(frame, energy) -> what the tone guard makes of that frame."""
+
+
+class Segmenter:
+    """Finds the stretches of one track. Frames come in order, each once."""
+
+    def __init__(self, settings: SpeechSettings, look: LookAt) -> None:
+        self._look = look
+        self._open_ms = settings.open_ms
+        self._close = settings.close_ms // FRAME_MS
+        self._shortest = settings.min_stretch_ms
+        self._lost_max = settings.lost_max_ms // FRAME_MS
+        self._trim_factor = 10 ** (-settings.trim_db / 10)
+        self._trim_max = settings.trim_max_ms // FRAME_MS
+        self._counter = 0
+        self._start = 0  # the first frame of the candidate or the open stretch
+        self._last = 0  # the frame behind the last speech frame
+        self._open = False  # told as speech
+        self._silent = self._lost = 0
+        self._energy: list[int] = []  # of every frame since `_first`
+        self._first = 0
+        self._guard = ToneGuard()
+        self._looked = 0  # the guard has seen every frame before this one
+        self._reached = False  # a candidate that was voiced for long enough to open
+        self._tone = False  # ... and was found to be a tone
+
+    def feed(self, first: int, kinds: bytes, energy: list[int]) -> list[Edge]:
+        """The next frames, from `first` on: their kinds and energies. -> the edges they bring, in order."""
+        edges: list[Edge] = []
+        at, count = 0, len(kinds)
+        while at < count:
+            if not self._counter and not self._open:
+                at = kinds.find(VOICED, at)
+                if at < 0:
+                    break
+            self._frame(first + at, kinds[at], energy[at], edges)
+            at += 1
+        return edges
+
+    def _frame(self, k: int, kind: int, energy: int, edges: list[Edge]) -> None:
+        known = (k + 1) * FRAME_MS
+        if kind == VOICED:
+            if not self._counter and not self._open:
+                self._begin(k)
+                edges.append(Edge(known, RISE, k * FRAME_MS))
+            elif self._open and self._silent + self._lost:
+                edges.append(Edge(known, RESUME, known))
+            self._energy.append(energy)
+            self._last, self._silent, self._lost = k + 1, 0, 0
+            if not self._open:
+                self._counter = min(self._counter + FRAME_MS, 1000)
+                self._candidate(k, known, edges)
+            elif len(self._energy) > 2 * LOUD_FRAMES:
+                self._forget()
+            return
+        self._energy.append(energy)
+        if kind != SILENT and self._lost < self._lost_max:
+            first_gap = not (self._silent + self._lost)
+            self._lost += 1
+            if self._open and first_gap:
+                edges.append(Edge(known, LULL, self._last * FRAME_MS))
+            return
+        if kind == ZERO and self._lost >= self._lost_max:
+            self._silent = max(self._silent, self._lost)  # a loss does not last so long: it was silence all along
+        self._silent += 1
+        if self._open:
+            if self._silent + self._lost == 1:
+                edges.append(Edge(known, LULL, self._last * FRAME_MS))
+            if self._silent >= self._close:
+                edges.append(self._closed(known, stall=kind == UNKNOWN))
+            return
+        if self._reached:
+            # past its opening a candidate ends as a stretch does, so that a short word is not lost between two rules
+            if self._silent >= self._close:
+                self._end_candidate(known, edges)
+            return
+        self._counter -= FRAME_MS
+        if self._counter <= 0:
+            self._counter = 0
+            edges.append(Edge(known, FALL, known))
+
+    def _begin(self, k: int) -> None:
+        self._start = self._first = self._looked = k
+        self._energy = []
+        self._guard = ToneGuard()
+        self._reached = self._tone = False
+        self._silent = self._lost = 0
+
+    def _candidate(self, k: int, known: int, edges: list[Edge]) -> None:
+        """A speech frame more for a candidate: does it open?"""
+        if self._counter >= self._open_ms:
+            self._reached = True
+        if not self._reached:
+            if k - self._start >= MAX_CANDIDATE_FRAMES:
+                energy = self._energy[-1]
+                self._begin(k)
+                self._energy.append(energy)
+                self._counter = FRAME_MS
+                edges += [Edge(known, FALL, known), Edge(known, RISE, k * FRAME_MS)]
+            return
+        self._listen(k + 1)
+        if self._tone:
+            ago = self._guard.recent_voice()
+            if ago is None:
+                if len(self._energy) > 2 * LOUD_FRAMES:
+                    self._forget()
+                return
+            begin = max(self._first, k + 1 - ago)
+            self._start, self._tone = begin, False
+            self._guard = ToneGuard()
+            self._looked = begin
+            del self._energy[: begin - self._first]
+            self._first = begin
+            edges.append(Edge(known, RISE, begin * FRAME_MS))
+            self._listen(k + 1)
+        if (k + 1 - self._start) * FRAME_MS < self._shortest:
+            return
+        if self._guard.sounds_like_voice():
+            self._opened(known, edges)
+        elif self._guard.is_tone() and (k + 1 - self._start) * FRAME_MS >= 450:
+            self._tone = True
+            edges.append(Edge(known, FALL, known))
+
+    def _listen(self, until: int) -> None:
+        for k in range(max(self._looked, self._first), until):
+            self._guard.add(self._look(k, self._energy[k - self._first]))
+        self._looked = until
+
+    def _loud(self) -> float:
+        ranked = sorted(self._energy[-LOUD_FRAMES:])
+        return ranked[int(0.95 * (len(ranked) - 1) + 0.5)] * self._trim_factor
+
+    def _opened(self, known: int, edges: list[Edge]) -> None:
+        self._open = True
+        loud, start = self._loud(), self._start
+        latest = min(start + self._trim_max, self._last - 1)
+        while start < latest and self._energy[start - self._first] < loud:
+            start += 1
+        self._start = start
+        edges.append(Edge(known, OPEN, start * FRAME_MS))
+
+    def _end_candidate(self, known: int, edges: list[Edge]) -> None:
+        """A candidate's voice has ended before it was sure. What was too short or a tone falls; a word stands."""
+        self._listen(self._last)
+        long = (self._last - self._start) * FRAME_MS >= self._shortest
+        if long and self._reached and not self._tone and not self._guard.is_tone():
+            self._opened(known, edges)
+            edges.append(self._closed(known, stall=False))
+            return
+        if not self._tone:
+            edges.append(Edge(known, FALL, known))
+        self._counter = 0
+
+    def _closed(self, known: int, *, stall: bool) -> Edge:
+        loud, end = self._loud(), self._last
+        earliest = max(end - self._trim_max, self._start + self._shortest // FRAME_MS)
+        while end > earliest and self._energy[end - 1 - self._first] < loud:
+            end -= 1
+        self._open, self._counter = False, 0
+        self._energy = []
+        return Edge(known, CLOSE, end * FRAME_MS, stall)
+
+    def _forget(self) -> None:
+        gone = len(self._energy) - LOUD_FRAMES
+        del self._energy[:gone]
+        self._first += gone
+
+    def finish(self, known: int) -> list[Edge]:
+        """The track ends here: what is open closes, and a candidate that is long enough stands."""
+        edges: list[Edge] = []
+        if self._open:
+            edges.append(self._closed(known, stall=False))
+        elif self._counter:
+            self._end_candidate(known, edges)
+        return edges

@@ -1,0 +1,163 @@
+"""Rooms 8 and on, told: turns and what passes between them -> events, figures and the summary of the call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from connectors import inputs
+from monitor.core import events
+from monitor.core.clock import Span
+from monitor.core.measures.panel import Panel
+from monitor.core.measures.turn_taking import turn_taking_summary
+from monitor.core.playout import Playout
+from monitor.core.segments import Edge
+from monitor.core.timeline import Timeline, Told
+from monitor.core.transitions import Passing, Transitions, Withdrawn
+from monitor.core.turn_taking import PlainScore, RunningScore, TurnTakingSettings
+from monitor.core.words import Spoken, Words
+
+RECENT_TURNS = 64
+"""A transition's turns are looked up among so many; neighbours are never further apart."""
+
+
+class Teller:
+    """Turns one call's happenings into its events, numbered and in order. `taken` hands them over."""
+
+    def __init__(self, timeline: Timeline, settings: TurnTakingSettings) -> None:
+        self._timeline = timeline
+        self._settings = settings
+        self._transitions = Transitions(timeline, settings.count_backchannels)
+        self.score = RunningScore()
+        self._plain = PlainScore()
+        self._panel = Panel(())
+        self._words = Words()
+        self._call = ""
+        self._known = 0
+        self._seq = 0
+        self._turns: dict[int, events.Turn] = {}
+        self._counts = {"user": 0, "assistant": 0}
+        self.notices: dict[str, int] = {}
+        self._out: list[events.Event] = []
+
+    def taken(self) -> list[events.Event]:
+        """The events since the last call."""
+        out, self._out = self._out, []
+        return out
+
+    def started(self, given: inputs.CallStarted, playout: str | None) -> None:
+        """The call has begun."""
+        self._call = given.call
+        tracks = tuple(track for track in inputs.TRACKS if track in given.tracks)
+        self._panel = Panel(tracks)
+        shown: dict[str, Any] = dict.fromkeys(inputs.TRACKS)
+        for track in tracks:
+            form = given.tracks[track]
+            shown[track] = {"encoding": form.encoding, "sample_rate": form.sample_rate}
+        self._emit(
+            events.CallStarted,
+            0,
+            source=given.source,
+            started_at=given.started_at,
+            agent_id=given.agent_id,
+            labels=dict(given.labels),
+            tracks=shown,
+            playout=playout,
+        )
+
+    def step(self, now: int, edges: list[tuple[int, Edge]], playout: Playout | None) -> None:
+        """Media time has come to `now`, with these edges (side, edge) known at it."""
+        self._known = max(self._known, now)
+        self.say(self._timeline.step(now, edges), playout)
+        for stretch in self._timeline.closed:
+            self._panel.stretch(inputs.TRACKS[stretch.side], Span(stretch.start, stretch.end))
+
+    def say(self, told: list[Told], playout: Playout | None) -> None:
+        """Tell what the timeline says, then what it means for the transitions."""
+        for what, turn in told:
+            if what == "started":
+                self._turns[turn.index] = turn
+                self._emit(events.TurnStarted, turn.start_ms, turn=turn)
+                self._panel.turn_started(turn)
+            elif what == "updated":
+                self._emit(events.TurnUpdated, turn.end_ms, turn=turn)
+            else:
+                self._turn_ended(self._words.ended(turn, playout))
+        if self._timeline.changed:
+            for change in self._transitions.update():
+                self._passing(change)
+
+    def _turn_ended(self, turn: events.Turn) -> None:
+        self._turns[turn.index] = turn
+        while len(self._turns) > RECENT_TURNS:
+            del self._turns[next(iter(self._turns))]
+        self._emit(events.TurnEnded, turn.end_ms, turn=turn)
+        self._plain.ended(turn)
+        self._counts[turn.role] += not turn.backchannel
+        self._panel.turn_ended(turn)
+
+    def _passing(self, change: Passing | Withdrawn) -> None:
+        if isinstance(change, Withdrawn):
+            self.score.withdraw(change.from_turn, change.to_turn)
+            self._emit(
+                events.TransitionWithdrawn,
+                change.at,
+                from_turn=change.from_turn,
+                to_turn=change.to_turn,
+                reason=change.reason,
+                turn_taking=self.score.turn_taking,
+            )
+            return
+        before, after = self._turns[change.from_turn], self._turns[change.to_turn]
+        transition = self.score.set(
+            before.index, after.index, change.kind, change.gap_ms, change.final, to_role=after.role
+        )
+        self._emit(events.TransitionScored, change.at, transition=transition, turn_taking=self.score.turn_taking)
+        if change.final:
+            self._panel.transition(transition, before, after)
+
+    def words(self, given: inputs.Text, playout: Playout | None) -> None:
+        """Words have come from the source."""
+        told: list[Spoken] = self._words.text(given, playout)
+        for turn, text, reason in told:
+            self._emit(events.TurnText, turn.end_ms, turn=turn, text=text, reason=reason)
+
+    def notice(self, kind: str, track: str | None, count: int, message: str, at: int) -> None:
+        """Something about the feed itself."""
+        self.notices[kind] = self.notices.get(kind, 0) + count
+        self._emit(events.Notice, at, kind=kind, track=track, count=count, message=message)
+
+    def unknown(self, track: inputs.Track, start: int, until: int) -> None:
+        """What `track` held in [`start`, `until`) is not known."""
+        span = Span(start, until)
+        self._timeline.stalled(span)
+        self._panel.stalled(track, span)
+
+    def waiting_ms(self, now: int) -> int | None:
+        """How long the caller has been waiting for an answer."""
+        return self._panel.waiting_ms(now)
+
+    def advance(self, now: int) -> None:
+        """Media time has come to `now`."""
+        self._panel.advance(now)
+
+    def ended(self, end: int, cause: events.Cause) -> None:
+        """The call is over, `end` ms long."""
+        self._plain.close()
+        found = self._panel.summary(end)
+        summary: dict[str, Any] = {
+            "duration": end / 1000,
+            "turns": dict(self._counts),
+            "talk": found.pop("talk"),
+            "turn_taking": turn_taking_summary(self.score, self._plain, self._settings),
+            **found,
+            "relevancy": None,
+            "alerts": {},
+            "notices": dict(self.notices),
+        }
+        self._emit(events.CallEnded, end, cause=cause, summary=summary)
+
+    def _emit(self, event_type: type[events.Event], at: int, **fields: Any) -> None:
+        known = self._known
+        event = event_type(call=self._call, seq=self._seq, at_ms=min(at, known), known_at_ms=known, **fields)
+        self._seq += 1
+        self._out.append(event)

@@ -1,0 +1,40 @@
+"""Voice-activity detectors: one file each, one row in `DETECTORS`.
+
+A detector is a class that is made for one track of a given sample rate and fulfils `monitor.core.speech.Detector`:
+
+    class Always:
+        def __init__(self, rate: int) -> None:
+            self._bytes = 2 * rate // 50
+
+        def voiced(self, pcm: bytes) -> bytes:
+            return b"\\x01" * (len(pcm) // self._bytes)
+
+        def reset(self) -> None:
+            pass
+
+The modules are imported only where they are used: a detector may bring a library that others do without.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from monitor.core.speech import Detector, NewDetector
+
+DETECTORS = {
+    "webrtc": "monitor.detectors.webrtc:WebRtcDetector",
+    "energy": "monitor.detectors.energy:EnergyDetector",
+}
+
+
+def new_detector(name: str = "webrtc", **options: int) -> NewDetector:
+    """A maker of detectors of this name, with these options. Raises KeyError for a name that is not in the table, and
+    what the detector's own module raises if its library is missing."""
+    module, _, attribute = DETECTORS[name].partition(":")
+    made = getattr(import_module(module), attribute)
+
+    def make(rate: int) -> Detector:
+        detector: Detector = made(rate, **options)
+        return detector
+
+    return make
