@@ -26,6 +26,9 @@ from monitor.core.timeline import Timeline, TimelineSettings
 from monitor.core.turn_taking import TurnTakingSettings
 
 
+LOOK_EVERY_MS = 1000
+
+
 class CoreSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the core judges by; it stands on every tape."""
 
@@ -60,6 +63,7 @@ class CallMonitor:
         self._playout: dict[inputs.Track, Playout] = {}
         self._started: inputs.CallStarted | None = None
         self._clock = 0
+        self._next_look = 0
         self.ended = False
 
     def feed(self, given: inputs.Input) -> list[events.Event]:
@@ -122,18 +126,18 @@ class CallMonitor:
                 self._end(given)
 
     def _audio(self, audio: inputs.Audio) -> None:
-        ear = self._ear
-        if audio.track not in ear.lanes or len(audio.pcm) % 2 or not ear.takes(audio.track, audio.rate):
-            self._health.bad(audio.track)
+        ear, track = self._ear, audio.track
+        if track not in ear.lanes or len(audio.pcm) % 2 or not ear.takes(track, audio.rate):
+            self._health.bad(track)
             return
-        playout = self._playout.get(audio.track)
+        playout = self._playout.get(track)
         if playout is not None:
             playout.deliver(audio.at, audio.pcm, audio.response)
             return
-        lane = ear.lanes[audio.track]
-        self._health.resumed(audio.track, audio.at)
-        lane.framer.audio(audio.at, audio.pcm)
-        lane.hear()
+        lane = ear.lanes[track]
+        if self._health.missing:
+            self._health.resumed(track, audio.at)
+        lane.audio(audio.at, audio.pcm)
         self._advance()
 
     def _elapsed(self, at: int) -> None:
@@ -151,7 +155,7 @@ class CallMonitor:
         for track, playout in self._playout.items():
             lane = self._ear.lanes[track]
             for heard in playout.release(until):
-                lane.framer.audio(heard.at_ms, heard.pcm)
+                lane.audio(heard.at_ms, heard.pcm)
             lane.framer.blank(until, unknown=False)
             lane.hear()
 
@@ -176,17 +180,25 @@ class CallMonitor:
     def _advance(self) -> None:
         """Release what every track has reached, and say what follows from it."""
         ear, timeline, teller = self._ear, self._timeline, self._teller
+        agent = self._playout.get("agent")
+        for now, edges in ear.moments():
+            while (wake := timeline.wake) is not None and wake < now:
+                teller.step(wake, [], agent)
+            if edges or timeline.wake == now:
+                teller.step(now, edges, agent)
+            if now >= self._next_look:
+                self._look_after(now)
         for track, start, until in ear.lockstep.bound():
             teller.unknown(track, start, until)
             self._health.overrun(track)
-        agent = self._playout.get("agent")
-        for now, edges in ear.moments():
-            while (wake := timeline.wake()) is not None and wake < now:
-                teller.step(wake, [], agent)
-            teller.step(now, edges, agent)
-            teller.advance(now)
-        for trouble in self._health.due(ear.now, ear.lanes):
-            teller.notice(*trouble)
+            self._advance()
+
+    def _look_after(self, now: int) -> None:
+        """Once a second of media time: what the measures count by time, and what is to be told of the feed."""
+        self._next_look = now - now % LOOK_EVERY_MS + LOOK_EVERY_MS
+        self._teller.advance(now)
+        for trouble in self._health.due(now, self._ear.lanes):
+            self._teller.notice(*trouble)
 
     def _end(self, given: inputs.CallEnded) -> None:
         ear, timeline, teller = self._ear, self._timeline, self._teller

@@ -13,7 +13,7 @@ from monitor.core.clock import FRAME_MS
 from monitor.core.framing import Framer
 from monitor.core.lockstep import Lane, Lockstep
 from monitor.core.segments import Edge, Segmenter
-from monitor.core.speech import EchoGate, NewDetector, SpeechSettings, TrackFrames
+from monitor.core.speech import ECHO_FRAMES, VOICED, EchoGate, NewDetector, SpeechSettings, TrackFrames
 from monitor.core.tones import ToneFrame, tone_frame
 
 MAX_RELEASE = 500
@@ -67,24 +67,27 @@ class Ear:
     def moments(self) -> Iterator[Moment]:
         """Release what every track has reached: the moments at which edges became known, in order, and after each
         stretch of frames the moment at its end."""
-        while count := min(self.lockstep.ready(), MAX_RELEASE):
+        lanes = [(self._sides[track], lane.frames, self._segmenters[track]) for track, lane in self.lanes.items()]
+        while count := min([len(frames.kinds) for _, frames, _ in lanes], default=0):
+            count = min(count, MAX_RELEASE)
             known: dict[int, list[tuple[int, Edge]]] = {}
-            speech = {track: self._speech(track, count) for track in self.lanes}
-            for track, kinds in speech.items():
-                frames, side = self.lanes[track].frames, self._sides[track]
-                for edge in self._segmenters[track].feed(self.frame, kinds, frames.energy[12 : 12 + count]):
+            speech = [self._speech(side, frames, count) for side, frames, _ in lanes]
+            for (side, frames, segmenter), kinds in zip(lanes, speech, strict=True):
+                if segmenter.idle and VOICED not in kinds:
+                    continue
+                for edge in segmenter.feed(self.frame, kinds, frames.energy, ECHO_FRAMES):
                     known.setdefault(edge.known, []).append((side, edge))
-            for lane in self.lanes.values():
-                lane.frames.drop(count)
+            for _, frames, _ in lanes:
+                frames.drop(count)
             self.frame += count
             for moment in sorted(known):
                 yield moment, known[moment]
             if self.now not in known:
                 yield self.now, []
 
-    def _speech(self, track: Track, count: int) -> bytes:
-        other = next((lane.frames for name, lane in self.lanes.items() if name != track), None)
-        return self._gate.speech(self.lanes[track].frames, other, count)
+    def _speech(self, side: int, frames: TrackFrames, count: int) -> bytes:
+        other = self.lanes.get("caller" if side else "agent")
+        return self._gate.speech(frames, other.frames if other else None, count)
 
     def finish(self) -> Moment:
         """The last edges, when everything has been released."""

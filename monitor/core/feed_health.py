@@ -31,7 +31,8 @@ class FeedHealth:
         """How many of each kind of notice were told."""
         self._bad: dict[Track, int] = {}
         self._overruns: dict[Track, int] = {}
-        self._missing: dict[str, tuple[int, int]] = {}  # track -> (from, until) of the outage that goes on
+        self.missing: dict[str, tuple[int, int]] = {}
+        """The outages that go on: track -> (from, until) in ms."""
         self._ready: list[Trouble] = []
         self._last: dict[tuple[str, str], int] = {}
 
@@ -49,17 +50,17 @@ class FeedHealth:
 
     def stalled(self, track: str, start: int, until: int) -> None:
         """Nothing came of this track from `start` to `until`; an outage that went on to `start` goes on."""
-        before = self._missing.get(track)
+        before = self.missing.get(track)
         if before is None:
             message = f"no {track} audio has been coming since {start / 1000:.3f} s: what is missing counts as unknown"
             self._ready.append(Trouble("gap", track, 1, message, start))
-            self._missing[track] = (start, until)
+            self.missing[track] = (start, until)
         else:
-            self._missing[track] = (before[0], until)
+            self.missing[track] = (before[0], until)
 
     def resumed(self, track: str, at: int) -> None:
         """Audio of this track has come again, for the time from `at` on."""
-        missing = self._missing.pop(track, None)
+        missing = self.missing.pop(track, None)
         if missing is not None:
             start, until = missing[0], max(missing[1], at)
             message = (

@@ -55,6 +55,14 @@ class Framer:
         """The track's position: everything before it is framed or in the unfinished frame. In ms, rounded down."""
         return self._next * FRAME_MS + len(self._part) // (2 * self._per_ms)
 
+    def frame(self, at: int, pcm: bytes) -> Block | None:
+        """The short way for a piece that is exactly the next frame; None where it is not, and nothing has been done."""
+        first = self._next
+        if len(pcm) != self._size or self._part or self._ready or not -SNAP_MS <= at - first * FRAME_MS <= SNAP_MS:
+            return None
+        self._next = first + 1
+        return Block(first, 1, pcm)
+
     def audio(self, at: int, pcm: bytes) -> None:
         """A piece of the track: s16le samples from `at` ms on."""
         if not pcm:
@@ -94,10 +102,6 @@ class Framer:
 
     def _append(self, pcm: bytes) -> None:
         size, part = self._size, self._part
-        if not part and len(pcm) == size and not self._lost:  # the live case: one packet, one frame
-            self._ready.append(Block(self._next, 1, pcm))
-            self._next += 1
-            return
         if part:
             head = pcm[: size - len(part)]
             part += head

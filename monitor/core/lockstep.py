@@ -23,6 +23,15 @@ class Lane:
         self.framer = framer
         self.frames = frames
 
+    def audio(self, at: int, pcm: bytes) -> None:
+        """A piece of the track: s16le samples from `at` ms on."""
+        block = self.framer.frame(at, pcm)  # the live case: one packet, one frame
+        if block is not None:
+            self.frames.hear(block)
+        else:
+            self.framer.audio(at, pcm)
+            self.hear()
+
     def hear(self) -> None:
         """Let the detector hear every frame that has been completed."""
         for block in self.framer.take():
@@ -30,16 +39,11 @@ class Lane:
 
 
 class Lockstep:
-    """Says how many frames can be released, and declares tracks stalled.
-
-    `stalled` is called with (track, from_ms, until_ms) for each stretch that was declared unknown here.
-    """
+    """Declares tracks stalled, so that the other one is not held up."""
 
     def __init__(self, lanes: dict[Track, Lane], stall_after_ms: int) -> None:
         self._lanes = lanes
         self._stall_after = stall_after_ms
-        self.overruns = 0
-        """How often a track was cut off because the other had run ten minutes ahead."""
 
     def watch(self, clock_ms: int) -> list[tuple[Track, int, int]]:
         """The connector's clock says `clock_ms`: tracks that are a second behind it are unknown up to a second behind
@@ -56,18 +60,14 @@ class Lockstep:
 
     def bound(self) -> list[tuple[Track, int, int]]:
         """Holds the lead of one track over the other under its limit. -> what was declared unknown."""
-        horizons = {track: lane.frames.horizon for track, lane in self._lanes.items()}
-        limit = (max(horizons.values(), default=0) - MAX_LEAD_FRAMES) * FRAME_MS
+        if all(len(lane.frames.kinds) <= MAX_LEAD_FRAMES for lane in self._lanes.values()):
+            return []
+        limit = (max(lane.frames.horizon for lane in self._lanes.values()) - MAX_LEAD_FRAMES) * FRAME_MS
         declared = []
         for track, lane in self._lanes.items():
             start = lane.framer.position
             if start < limit:
-                self.overruns += 1
                 lane.framer.blank(limit, unknown=True)
                 lane.hear()
                 declared.append((track, start, limit))
         return declared
-
-    def ready(self) -> int:
-        """How many frames every track has reached."""
-        return min((len(lane.frames.kinds) for lane in self._lanes.values()), default=0)

@@ -71,8 +71,14 @@ class Segmenter:
         self._reached = False  # a candidate that was voiced for long enough to open
         self._tone = False  # ... and was found to be a tone
 
-    def feed(self, first: int, kinds: bytes, energy: list[int]) -> list[Edge]:
-        """The next frames, from `first` on: their kinds and energies. -> the edges they bring, in order."""
+    @property
+    def idle(self) -> bool:
+        """Nothing is open and nothing is a candidate."""
+        return not self._counter and not self._open
+
+    def feed(self, first: int, kinds: bytes, energy: list[int], offset: int = 0) -> list[Edge]:
+        """The next frames, from `first` on: their kinds, and in `energy`, from `offset` on, the energies of the voiced
+        ones. -> the edges they bring, in order."""
         edges: list[Edge] = []
         at, count = 0, len(kinds)
         while at < count:
@@ -80,7 +86,7 @@ class Segmenter:
                 at = kinds.find(VOICED, at)
                 if at < 0:
                     break
-            self._frame(first + at, kinds[at], energy[at], edges)
+            self._frame(first + at, kinds[at], energy[at + offset], edges)
             at += 1
         return edges
 
@@ -100,7 +106,7 @@ class Segmenter:
             elif len(self._energy) > 2 * LOUD_FRAMES:
                 self._forget()
             return
-        self._energy.append(energy)
+        self._energy.append(0)
         if kind != SILENT and self._lost < self._lost_max:
             first_gap = not (self._silent + self._lost)
             self._lost += 1
@@ -174,7 +180,7 @@ class Segmenter:
         self._looked = until
 
     def _loud(self) -> float:
-        ranked = sorted(self._energy[-LOUD_FRAMES:])
+        ranked = sorted(energy for energy in self._energy[-LOUD_FRAMES:] if energy)
         return ranked[int(0.95 * (len(ranked) - 1) + 0.5)] * self._trim_factor
 
     def _opened(self, known: int, edges: list[Edge]) -> None:

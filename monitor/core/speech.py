@@ -8,6 +8,7 @@ chunking of the audio can change a decision.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
@@ -20,6 +21,9 @@ from monitor.core.framing import Block
 
 SILENT, VOICED, UNKNOWN, ZERO = 0, 1, 2, 3
 """What is known of a frame. ZERO: nothing but zeros, which next to sound is what a lost packet looks like."""
+
+VOICED_FRAME = b"\x01"
+"""What a detector says of a single frame with a voice in it."""
 
 ECHO_FRAMES = 12
 """The echo gate looks back this many frames of the other track, and at the current one: 260 ms."""
@@ -67,15 +71,24 @@ def full_scale(rate: int) -> float:
     return rate * FRAME_MS / 1000 * 32768.0**2
 
 
+def frame_energy(pcm: bytes) -> int:
+    """The sum of squares of s16le samples. Exact: whole numbers this small are exact in floats, in any order."""
+    samples = np.frombuffer(pcm, "<i2").astype(np.float64)
+    return int(samples.dot(samples))
+
+
 class TrackFrames:
     """The frames of one track that wait for the other track: what the detector said, and how loud they were.
 
-    `kinds` and `energy` begin at frame `base`; `energy` has ECHO_FRAMES older ones in front.
+    `kinds` and `energy` begin at frame `base`; `energy` has ECHO_FRAMES older ones in front. An energy of -1 has not been
+    worked out: most frames without a voice never need one.
     """
 
     def __init__(self, rate: int, settings: SpeechSettings, detector: Detector) -> None:
         self._detector = detector
         self._samples = rate * FRAME_MS // 1000
+        self._size = 2 * self._samples
+        self._zeros = bytes(self._size)
         self._floor = int(full_scale(rate) * 10 ** (settings.floor_dbfs / 10))
         self._warm = settings.warmup_ms // FRAME_MS
         self._reset_after = settings.reset_after_ms // FRAME_MS
@@ -84,7 +97,7 @@ class TrackFrames:
         self.base = 0
         self.kinds = bytearray()
         self.energy: list[int] = [0] * ECHO_FRAMES
-        self._audio: list[tuple[int, bytes]] = []  # (first frame, its samples): for the tone guard
+        self._audio: deque[tuple[int, bytes]] = deque()  # (first frame, its samples)
 
     @property
     def horizon(self) -> int:
@@ -93,34 +106,51 @@ class TrackFrames:
 
     def hear(self, block: Block) -> None:
         """Take the next frames of the track; they must follow the ones before without a hole."""
-        if block.pcm is None:
+        first, count, pcm, _ = block
+        if pcm is None:
             self._blanks(block)
             return
-        if self._blank > self._reset_after:
-            self._detector.reset()
-        self._blank = 0
-        pcm, count = block.pcm, block.frames
+        if self._blank:
+            if self._blank > self._reset_after:
+                self._detector.reset()
+            self._blank = 0
         voiced = self._detector.voiced(pcm)
+        self._audio.append((first, pcm))
+        if self._warm:
+            silent = min(self._warm, count)
+            self._warm -= silent
+            voiced = bytes(silent) + voiced[silent:]
         if count == 1:
-            wide = np.frombuffer(pcm, "<i2").astype(np.int64)
-            energies = [int(wide.dot(wide))]
-        else:
-            rows = np.frombuffer(pcm, "<i2").astype(np.int64).reshape(count, self._samples)
-            energies = np.einsum("ij,ij->i", rows, rows).tolist()
-        floor, kinds, background = self._floor, self.kinds, self._background
-        for flag, energy in zip(voiced, energies, strict=True):
-            if self._warm:
-                self._warm -= 1
-                flag = 0
-            if flag and background is not None:
-                background.add(energy)
-                if energy < background.gate:
-                    flag = 0
-            if flag and energy < floor:
-                flag = 0
-            kinds.append(VOICED if flag else SILENT if energy else ZERO)
+            if voiced == VOICED_FRAME:
+                energy = frame_energy(pcm)
+                self.kinds.append(self._believed(energy))
+                self.energy.append(energy)
+            elif pcm == self._zeros:
+                self.kinds.append(ZERO)
+                self.energy.append(0)
+            else:
+                self.kinds.append(SILENT)
+                self.energy.append(-1)
+            return
+        rows = np.frombuffer(pcm, "<i2").astype(np.float64).reshape(count, self._samples)
+        energies = list(map(int, np.einsum("ij,ij->i", rows, rows).tolist()))
         self.energy += energies
-        self._audio.append((block.first, pcm))
+        kinds = bytearray(voiced)
+        for at, flag in enumerate(voiced):
+            if flag:
+                kinds[at] = self._believed(energies[at])
+            elif not energies[at]:
+                kinds[at] = ZERO
+        self.kinds += kinds
+
+    def _believed(self, energy: int) -> int:
+        """The kind of a frame that the detector calls a voice."""
+        background = self._background
+        if background is not None:
+            background.add(energy)
+            if energy < background.gate:
+                return SILENT
+        return VOICED if energy >= self._floor else SILENT if energy else ZERO
 
     def _blanks(self, block: Block) -> None:
         """Frames in which nothing was sent. The detector hears a little of the silence; none of what is unknown."""
@@ -135,21 +165,32 @@ class TrackFrames:
     def audio(self, frame: int) -> bytes | None:
         """The samples of a frame that is not released yet, or of one of the last KEPT_FRAMES; None where none were
         sent."""
-        size = 2 * self._samples
         for first, pcm in reversed(self._audio):
             if first <= frame:
-                offset = (frame - first) * size
-                return pcm[offset : offset + size] if offset < len(pcm) else None
+                offset = (frame - first) * self._size
+                return pcm[offset : offset + self._size] if offset < len(pcm) else None
         return None
+
+    def loudest(self, at: int) -> int:
+        """The loudest energy of the frame `at` places behind `base` and of the ECHO_FRAMES before it."""
+        energy, most = self.energy, 0
+        for i in range(at, at + ECHO_FRAMES + 1):
+            value = energy[i]
+            if value < 0:
+                pcm = self.audio(self.base - ECHO_FRAMES + i)
+                value = energy[i] = frame_energy(pcm) if pcm else 0
+            if value > most:
+                most = value
+        return most
 
     def drop(self, count: int) -> None:
         """The first `count` frames have been released."""
         del self.kinds[:count]
         del self.energy[:count]
         self.base += count
-        keep, size = self.base - KEPT_FRAMES, 2 * self._samples
-        while self._audio and self._audio[0][0] + len(self._audio[0][1]) // size <= keep:
-            del self._audio[0]
+        audio, keep = self._audio, self.base - KEPT_FRAMES
+        while audio and audio[0][0] + len(audio[0][1]) // self._size <= keep:
+            audio.popleft()
 
 
 class EchoGate:
@@ -166,16 +207,14 @@ class EchoGate:
     def speech(self, track: TrackFrames, other: TrackFrames | None, count: int) -> bytes:
         """The kinds of the track's next `count` frames, echo taken out."""
         kinds = bytes(track.kinds[:count])
-        if self._factor is None or other is None or VOICED not in kinds:
-            return kinds
-        own, theirs = track.energy, other.energy
-        if max(theirs[: count + ECHO_FRAMES]) <= self._floor:
-            return kinds
-        out = bytearray(kinds)
         at = kinds.find(VOICED)
+        if at < 0 or self._factor is None or other is None:
+            return kinds
+        out: bytearray | None = None
         while at >= 0:
-            loudest = max(theirs[at : at + ECHO_FRAMES + 1])
-            if loudest > self._floor and own[at + ECHO_FRAMES] * self._factor < loudest:
+            loudest = other.loudest(at)
+            if loudest > self._floor and track.energy[at + ECHO_FRAMES] * self._factor < loudest:
+                out = out or bytearray(kinds)
                 out[at] = SILENT
             at = kinds.find(VOICED, at + 1)
-        return bytes(out)
+        return kinds if out is None else bytes(out)

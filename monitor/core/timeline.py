@@ -60,6 +60,8 @@ class Timeline:
         self.changed = False
         """A turn began, ended or had its fate decided since the transitions last looked."""
         self.now = 0
+        self.wake: int | None = None
+        """The next media time at which something may have to be said although no edge comes; None: only an edge will."""
         self._next_index = 0
         self._latest_end = 0
         self._cuts: list[int] = []
@@ -74,9 +76,7 @@ class Timeline:
         """What a track held in `span` is unknown."""
         self._stalls = [*self._stalls[-MAX_REMEMBERED:], span]
 
-    def wake(self) -> int | None:
-        """The next media time at which something may have to be said although no edge comes; None: only an edge
-        will."""
+    def _next_wake(self) -> int | None:
         if self.placing.queue or any(t.current.closed and not t.ended for t in self.turns):
             return self.now + FRAME_MS
         due = [t.told_until + self._set.update_every_ms for t in self.turns if not t.ended]
@@ -100,6 +100,7 @@ class Timeline:
         self._update(now)
         if edges:
             self._forget(now)
+        self.wake = self._next_wake()
         return self._told
 
     def mark_end(self) -> None:
