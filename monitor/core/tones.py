@@ -6,7 +6,7 @@ of 25 Hz) hold more than 95 % of the power, and a *keypad* frame when these peak
 
 - more than 0.6 are tonal and more than 0.8 of those are keypad frames, or
 - it lasts 0.45 s or more, more than 0.88 are tonal, and the tonal ones are as loud as each other: all but the edges
-  within 6 dB.
+  within 3 dB.
 
 Clear voices with two strong harmonics reach 0.81, and for half a second at their beginning 0.95; but no voice keeps its
 level. Single frames never decide.
@@ -27,24 +27,29 @@ TONAL_POWER = 0.95
 ACTIVE_RANGE = 10**-2.5
 """Frames within 25 dB of the loudest count."""
 
-STEADY_RANGE = 10**0.6
+STEADY_RANGE = 10**0.3
+NETWORK_SHARE = 0.75
 LONG_TONE_MS = 450
 LONG_TONE_SHARE = 0.88
 KEYPAD_SHARE, KEYPAD_OF_TONAL = 0.6, 0.8
 KEYPAD_LOW = (697, 770, 852, 941)
 KEYPAD_HIGH = (1209, 1336, 1477, 1633)
 KEYPAD_TOLERANCE_HZ = 30
+NETWORK_TONES = (350, 400, 425, 440, 450, 480, 620, 950, 1100, 1400, 1800, 2100, *KEYPAD_LOW, *KEYPAD_HIGH)
+"""Dial, ringing, busy and information tones in use (ITU-T E.180), fax tones (T.30), and the keypad's."""
 
 MAX_FRAMES = 150
 """What is judged at most: the last three seconds."""
 
 
 class ToneFrame(NamedTuple):
-    """What the guard keeps of one frame. `energy`: its sum of squares."""
+    """What the guard keeps of one frame. `energy`: its sum of squares. `network`: its strongest peak is where a
+    telephone network puts its tones."""
 
     energy: int
     tonal: bool
     keypad: bool
+    network: bool = False
 
 
 @lru_cache(maxsize=4)
@@ -76,14 +81,15 @@ def tone_frame(before: bytes | None, frame: bytes | None, energy: int) -> ToneFr
     held += float(power[max(0, second - 2) : second + 3].sum())
     tonal = held > TONAL_POWER * total
     pair = sorted((first * BIN_HZ, second * BIN_HZ))
-    return ToneFrame(energy, tonal, tonal and _near(pair[0], KEYPAD_LOW) and _near(pair[1], KEYPAD_HIGH))
+    keypad = tonal and _near(pair[0], KEYPAD_LOW) and _near(pair[1], KEYPAD_HIGH)
+    return ToneFrame(energy, tonal, keypad, tonal and _near(first * BIN_HZ, NETWORK_TONES))
 
 
 def _steady(frames: list[ToneFrame]) -> bool:
-    """As loud as each other, but for a tenth at either end."""
+    """As loud as each other, but for the fifth of them that are the edges of keys and cadences."""
     ranked = sorted(f.energy for f in frames)
-    edge = len(ranked) // 10
-    return bool(ranked) and ranked[-1 - edge] <= ranked[edge] * STEADY_RANGE
+    edges = -(-len(ranked) // 5)
+    return len(ranked) > edges and ranked[-1] <= ranked[edges] * STEADY_RANGE
 
 
 class ToneGuard:
@@ -103,14 +109,18 @@ class ToneGuard:
         return [f for f in self._frames if f.energy >= loudest * ACTIVE_RANGE and f.energy]
 
     def sounds_like_voice(self, enough: int = 3) -> bool:
-        """`enough` active frames are no tone, and they are not just the edges of one. A long stretch that is no tone
-        by the rules is a voice too."""
+        """A voice shows within 100 ms: its level moves, or `enough` active frames are no tone and they are not just the
+        edges of one. A long stretch that is no tone by the rules is a voice too."""
         active = self._active()
         tonal = [f for f in active if f.tonal]
+        plain = len(active) - len(tonal)
+        network = sum(f.network for f in tonal)
+        if len(tonal) >= enough and (network < NETWORK_SHARE * len(tonal) or not _steady(tonal)):
+            return True
         keypad = sum(f.keypad for f in tonal)
-        if keypad >= 3 and keypad > KEYPAD_OF_TONAL * len(tonal) and _steady(tonal):
+        if keypad >= enough and keypad > KEYPAD_OF_TONAL * len(tonal):
             return False
-        if len(active) - len(tonal) >= enough and len(tonal) <= LONG_TONE_SHARE * len(active):
+        if plain >= enough and len(tonal) <= LONG_TONE_SHARE * len(active):
             return True
         return len(self._frames) * FRAME_MS >= LONG_TONE_MS and not self.is_tone()
 
