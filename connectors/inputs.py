@@ -131,6 +131,28 @@ class Notice(Input, frozen=True):
     count: int = 1
 
 
+class Verdict(msgspec.Struct, frozen=True):
+    """What the judge says of one assistant turn. `unscored` is anything but a clear answer, with its reason."""
+
+    index: int
+    verdict: Literal["yes", "no", "unscored"]
+    reason: str | None = None
+
+
+class Verdicts(Input, frozen=True):
+    """A judge's answer to the core's request number `batch`, or why there is none: then every verdict is `unscored`.
+    `judge` is the model's name. The rest is what it took: requests sent, tokens, and the cost if it is known."""
+
+    at: int
+    batch: int
+    judge: str
+    verdicts: tuple[Verdict, ...]
+    requests: int = 1
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = None
+
+
 class CallEnded(Input, frozen=True):
     """Always the last input. `message`: the reason in words (close code and the like), or None."""
 
@@ -139,4 +161,4 @@ class CallEnded(Input, frozen=True):
     message: str | None = None
 
 
-AnyInput = CallStarted | Audio | Cut | Text | Stall | Elapsed | Notice | CallEnded
+AnyInput = CallStarted | Audio | Cut | Text | Stall | Elapsed | Notice | Verdicts | CallEnded
