@@ -37,14 +37,14 @@ class PlayoutPolicy(msgspec.Struct, frozen=True):
     `cutting`: `immediate` (a cut silences at once), `message` (the piece that is playing when the cut comes plays to its
     end) or `fade` (faded over two seconds, and flushed by the next audio). `late`: whether audio of a response that was
     cut, coming after the cut, is dropped by the client or played. `keep_equal`: audio with the very id named by a cut
-    counts as new, not as late.
+    counts as new where nothing of that id had been delivered before it; without it, it is late.
     """
 
     name: str = "immediate_drop"
     buffer_ms: int = 40
     cutting: Cutting = "immediate"
     late: Late = "drop"
-    keep_equal: bool = False
+    keep_equal: bool = True
 
 
 class TrackFormat(msgspec.Struct, frozen=True):

@@ -13,6 +13,9 @@ twenty seconds.
 
 from __future__ import annotations
 
+from itertools import accumulate
+from operator import sub
+
 import msgspec
 
 STEPS = 4
@@ -54,38 +57,47 @@ class Background:
         self.gate = 0
         """Frames under this energy belong to the background; 0 while there is none to speak of."""
 
-    def add(self, energy: int) -> None:
-        """A frame has come."""
-        self._counts[level_step(energy)] += 1
-        self._total += 1
-        self._since += 1
-        if self._since < LOOK_EVERY:
-            return
-        self._since = 0
+    def gates(self, energies: list[int]) -> list[int]:
+        """Frames have come. -> for each the gate that holds for it."""
+        gates: list[int] = []
+        while len(gates) < len(energies):
+            done = len(gates)
+            part = energies[done : done + LOOK_EVERY - self._since]
+            counts = self._counts
+            for step in map(level_step, part):
+                counts[step] += 1
+            gates += [self.gate] * len(part)
+            self._since += len(part)
+            self._total += len(part)
+            if self._since == LOOK_EVERY:
+                self._since = 0
+                self._forget()
+                self.gate = gates[-1] = self._look()
+        return gates
+
+    def _forget(self) -> None:
         if self._total >= HALVE_AT:
             self._counts = [count >> 1 for count in self._counts]
             self._total = sum(self._counts)
-        self.gate = self._look()
 
     def _look(self) -> int:
         settings, counts = self._set, self._counts
         if self._total < settings.min_frames:
             return 0
-        rest, loud = self._total // 20, BINS - 1
-        while rest >= 0 and loud:
-            rest -= counts[loud]
+        rest, loud = self._total // 20, BINS
+        for count in reversed(counts):
+            rest -= count
             loud -= 1
-        top = loud - settings.under_loud_steps
+            if rest < 0:
+                break
+        top = loud - 1 - settings.under_loud_steps
         width = settings.width_steps
         if top <= self._floor:
             return 0
-        held = sum(counts[self._floor : self._floor + width])
-        best, at = held, self._floor
-        for start in range(self._floor + 1, top - width + 1):
-            held += counts[start + width - 1] - counts[start - 1]
-            if held > best:
-                best, at = held, start
-        if best < settings.min_share * self._total:
+        sums = list(accumulate(counts[self._floor : max(top, self._floor + width)], initial=0))
+        heaps = list(map(sub, sums[width:], sums))
+        most = max(heaps)
+        if most < settings.min_share * self._total:
             return 0
-        edge = min(at + width + settings.margin_steps, loud - 2 * STEPS)
+        edge = min(self._floor + heaps.index(most) + width + settings.margin_steps, loud - 1 - 2 * STEPS)
         return ((4 + edge % STEPS) << (edge // STEPS)) >> 3

@@ -25,7 +25,6 @@ from monitor.core.telling import Teller
 from monitor.core.timeline import Timeline, TimelineSettings
 from monitor.core.turn_taking import TurnTakingSettings
 
-
 LOOK_EVERY_MS = 1000
 
 
@@ -64,12 +63,17 @@ class CallMonitor:
         self._started: inputs.CallStarted | None = None
         self._clock = 0
         self._next_look = 0
+        self._hold = 0
         self.ended = False
 
     def feed(self, given: inputs.Input) -> list[events.Event]:
         """The next input of the call. -> what can be said now that could not be said before, in order.
 
         Inputs before `CallStarted` and after `CallEnded` are ignored, and so is a second `CallStarted`."""
+        if type(given) is inputs.Audio:
+            lane = self._ear.lanes.get(given.track)
+            if lane is not None and lane.keep(given.at, given.pcm, given.rate):
+                return []
         if isinstance(given, inputs.CallStarted):
             if self._started is None:
                 self._start(given)
@@ -90,9 +94,9 @@ class CallMonitor:
         score = self._teller.score
         return Status(
             call=self._started.call if self._started else "",
-            now_ms=self._ear.now,
+            now_ms=self._ear.reached * FRAME_MS,
             speaking=tuple(inputs.TRACKS[side.number] for side in self._timeline.sides if side.open is not None),
-            waiting_ms=self._teller.waiting_ms(self._ear.now),
+            waiting_ms=self._teller.waiting_ms(self._ear.reached * FRAME_MS),
             score=score.score,
             transitions=score.transitions,
             ended=self.ended,
@@ -113,6 +117,16 @@ class CallMonitor:
                 self._audio(given)
             case inputs.Elapsed(at=at):
                 self._elapsed(at)
+            case inputs.CallEnded():
+                self._end(given)
+            case _:
+                self._advance(everything=True)
+                self._aside(given)
+
+    def _aside(self, given: inputs.Input) -> None:
+        """Anything but audio and time: what was heard before it is settled first."""
+        self._teller.known(self._ear.now)
+        match given:
             case inputs.Cut(track=track, at=at, response=response):
                 if track in self._playout:
                     self._cut(self._playout[track], at, response)
@@ -122,8 +136,6 @@ class CallMonitor:
                 self._teller.words(given, self._playout.get(given.track))
             case inputs.Notice():
                 self._teller.notice(given.kind, given.track, given.count, given.message, given.at)
-            case inputs.CallEnded():
-                self._end(given)
 
     def _audio(self, audio: inputs.Audio) -> None:
         ear, track = self._ear, audio.track
@@ -148,7 +160,7 @@ class CallMonitor:
         for track, start, until in self._ear.lockstep.watch(at):
             self._teller.unknown(track, start, until)
             self._health.stalled(track, start, until)
-        self._advance()
+        self._advance(everything=bool(self._health.missing))
 
     def _play(self, until: int) -> None:
         """Let the delivered tracks play up to `until`; between two responses they are silent."""
@@ -157,13 +169,12 @@ class CallMonitor:
             for heard in playout.release(until):
                 lane.audio(heard.at_ms, heard.pcm)
             lane.framer.blank(until, unknown=False)
-            lane.hear()
 
     def _cut(self, playout: Playout, at: int, response: int | None) -> None:
         unheard = playout.unheard_ms
-        playout.cut(at, response)
+        silent_from = playout.cut(at, response)
         if playout.unheard_ms > unheard:
-            self._timeline.cut(at)
+            self._timeline.cut(silent_from)
 
     def _stall(self, track: inputs.Track, at: int, until: int) -> None:
         lane = self._ear.lanes.get(track)
@@ -174,29 +185,41 @@ class CallMonitor:
         if until > start:
             lane.framer.blank(until, unknown=True)
             self._teller.unknown(track, start, until)
-        lane.hear()
         self._advance()
 
-    def _advance(self) -> None:
-        """Release what every track has reached, and say what follows from it."""
+    def _advance(self, everything: bool = False) -> None:
+        """Once something can follow from it, or `everything` is wanted: release what every track has reached, and say
+        what follows."""
         ear, timeline, teller = self._ear, self._timeline, self._teller
-        agent = self._playout.get("agent")
-        for now, edges in ear.moments():
-            while (wake := timeline.wake) is not None and wake < now:
-                teller.step(wake, [], agent)
-            if edges or timeline.wake == now:
-                teller.step(now, edges, agent)
-            if now >= self._next_look:
-                self._look_after(now)
+        if everything or (ear.reached >= self._hold and ear.reached >= self._wait()):
+            agent = self._playout.get("agent")
+            for now, edges in ear.moments():
+                while (wake := timeline.wake) is not None and wake < now:
+                    teller.step(wake, [], agent)
+                if edges or timeline.wake == now:
+                    teller.step(now, edges, agent)
+                if now >= self._next_look:
+                    self._look_after(now)
+            self._wait()
         for track, start, until in ear.lockstep.bound():
             teller.unknown(track, start, until)
             self._health.overrun(track)
             self._advance()
 
+    def _wait(self) -> int:
+        """Let audio wait from which nothing can follow. -> the frame up to which it does."""
+        wake = self._timeline.wake
+        until = self._next_look if wake is None else min(wake, self._next_look)
+        self._hold = self._ear.hold(0 if self._health.missing else until, self._timeline.settled)
+        return self._hold
+
     def _look_after(self, now: int) -> None:
         """Once a second of media time: what the measures count by time, and what is to be told of the feed."""
+        self._teller.known(now)
         self._next_look = now - now % LOOK_EVERY_MS + LOOK_EVERY_MS
         self._teller.advance(now)
+        for track, playout in self._playout.items():
+            self._health.not_played(track, playout.late_dropped, playout.overflow_ms)
         for trouble in self._health.due(now, self._ear.lanes):
             self._teller.notice(*trouble)
 
@@ -208,14 +231,15 @@ class CallMonitor:
         end = max([given.at, *(lane.framer.position for lane in ear.lanes.values())])
         for lane in ear.lanes.values():
             lane.framer.blank((end + FRAME_MS - 1) // FRAME_MS * FRAME_MS, unknown=False)
-            lane.hear()
-        self._advance()
+        self._advance(everything=True)
         agent = self._playout.get("agent")
         timeline.mark_end()
         teller.step(*ear.finish(), agent)
         teller.say(timeline.finish(ear.now), agent)
         if given.message:
             teller.notice("closed", None, 1, given.message, given.at)
+        for track, playout in self._playout.items():
+            self._health.not_played(track, playout.late_dropped, playout.overflow_ms)
         for trouble in self._health.rest(ear.now, ear.lanes):
             teller.notice(*trouble)
         self.ended = True

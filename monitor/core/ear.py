@@ -64,9 +64,35 @@ class Ear:
         self._lay(track, rate)
         return True
 
+    @property
+    def reached(self) -> int:
+        """The first frame that some track has not brought yet."""
+        return min((lane.framer.next for lane in self.lanes.values()), default=0)
+
+    def hold(self, until: int, settled: bool) -> int:
+        """Let audio wait from which nothing can follow. `until`: the media time (ms) at which something may have to be
+        said anyway; `settled`: only where a stretch opens or closes can anything follow, not from a pause in one.
+        -> the frame up to which tracks may wait."""
+        frame = until // FRAME_MS
+        for track, lane in self.lanes.items():
+            lane.hear()
+            frames, segmenter = lane.frames, self._segmenters[track]
+            if segmenter.idle and VOICED not in frames.kinds:
+                soonest = frames.horizon + (segmenter.soonest if settled else 2)
+            elif settled:
+                soonest = self.frame + segmenter.soonest
+            else:
+                soonest = self.frame + 1 + segmenter.going_on
+            frame = min(frame, soonest)
+        for lane in self.lanes.values():
+            lane.hold = frame
+        return frame
+
     def moments(self) -> Iterator[Moment]:
         """Release what every track has reached: the moments at which edges became known, in order, and after each
         stretch of frames the moment at its end."""
+        for lane in self.lanes.values():
+            lane.hear()
         lanes = [(self._sides[track], lane.frames, self._segmenters[track]) for track, lane in self.lanes.items()]
         while count := min([len(frames.kinds) for _, frames, _ in lanes], default=0):
             count = min(count, MAX_RELEASE)

@@ -9,6 +9,9 @@ from typing import NamedTuple
 from connectors.inputs import Track
 from monitor.core.lockstep import Lane
 
+FAR = 1 << 60
+"""For a moment that is only known to be past: the event's own time bounds it."""
+
 TELL_EVERY_MS = 5000
 """A kind of damage is told at once, and then at most this often, with how many there were."""
 
@@ -33,6 +36,7 @@ class FeedHealth:
         self._overruns: dict[Track, int] = {}
         self.missing: dict[str, tuple[int, int]] = {}
         """The outages that go on: track -> (from, until) in ms."""
+        self._not_played: dict[Track, tuple[int, int]] = {}  # what was told of each: pieces, ms
         self._ready: list[Trouble] = []
         self._last: dict[tuple[str, str], int] = {}
 
@@ -67,6 +71,20 @@ class FeedHealth:
                 f"{track} audio is back; it was missing for {(until - start) / 1000:.3f} s from {start / 1000:.3f} s"
             )
             self._ready.append(Trouble("feed_back", track, 1, message, until))
+
+    def not_played(self, track: Track, late: int, overflow_ms: int) -> None:
+        """So far the client has dropped `late` pieces that came after a cut, and `overflow_ms` were delivered further
+        ahead than is believed."""
+        told_late, told_overflow = self._not_played.get(track, (0, 0))
+        self._not_played[track] = (late, overflow_ms)
+        if late > told_late:
+            n = late - told_late
+            message = f"{n} pieces of {track} audio came after they had been cut off: the caller does not hear them"
+            self._ready.append(Trouble("late_audio", track, n, message, FAR))
+        if overflow_ms > told_overflow:
+            ms = overflow_ms - told_overflow
+            message = f"{ms} ms of {track} audio were delivered more than ten minutes ahead and are not followed"
+            self._ready.append(Trouble("overload", track, ms, message, FAR))
 
     def due(self, now: int, lanes: Mapping[Track, Lane], every: int = TELL_EVERY_MS) -> list[Trouble]:
         """What is to be told at media time `now`."""

@@ -15,27 +15,42 @@ from monitor.core.speech import TrackFrames
 MAX_LEAD_FRAMES = 10 * 60 * 1000 // FRAME_MS
 """How far one track may run ahead of the other before the other counts as stalled."""
 
+MAX_UNHEARD_FRAMES = 50
+"""How much audio may wait for the detector while nothing can follow from it."""
+
 
 class Lane:
-    """One track on its way through the first rooms: its framer and its waiting frames."""
+    """One track on its way through the first rooms: its framer and its waiting frames.
+
+    `hold`: the frame up to which nothing follows from this track, whatever it brings; until then its audio may wait.
+    """
+
+    __slots__ = ("frames", "framer", "hold")
 
     def __init__(self, framer: Framer, frames: TrackFrames) -> None:
         self.framer = framer
         self.frames = frames
+        self.hold = 0
+
+    def keep(self, at: int, pcm: bytes, rate: int) -> bool:
+        """The short way for a live packet: one frame, in order, from which nothing can follow yet. -> whether it is
+        one and has been taken; if not, nothing has been done."""
+        framer = self.framer
+        return framer.next + 1 < self.hold and rate == framer.rate and framer.follows(at, pcm)
 
     def audio(self, at: int, pcm: bytes) -> None:
         """A piece of the track: s16le samples from `at` ms on."""
-        block = self.framer.frame(at, pcm)  # the live case: one packet, one frame
-        if block is not None:
-            self.frames.hear(block)
-        else:
-            self.framer.audio(at, pcm)
+        framer = self.framer
+        if not framer.follows(at, pcm):
+            framer.audio(at, pcm)
+        if framer.next - self.frames.horizon > MAX_UNHEARD_FRAMES:
             self.hear()
 
     def hear(self) -> None:
         """Let the detector hear every frame that has been completed."""
-        for block in self.framer.take():
-            self.frames.hear(block)
+        if self.framer.next > self.frames.horizon:
+            for block in self.framer.take():
+                self.frames.hear(block)
 
 
 class Lockstep:
@@ -48,26 +63,20 @@ class Lockstep:
     def watch(self, clock_ms: int) -> list[tuple[Track, int, int]]:
         """The connector's clock says `clock_ms`: tracks that are a second behind it are unknown up to a second behind
         it. -> the stretches declared so: (track, from ms, until ms)."""
+        return self._declare((clock_ms - self._stall_after) // FRAME_MS * FRAME_MS)
+
+    def bound(self) -> list[tuple[Track, int, int]]:
+        """Holds the lead of one track over the other under its limit. -> what was declared unknown."""
+        reached = [lane.framer.next for lane in self._lanes.values()]
+        if not reached or max(reached) - min(reached) <= MAX_LEAD_FRAMES:
+            return []
+        return self._declare((max(reached) - MAX_LEAD_FRAMES) * FRAME_MS)
+
+    def _declare(self, until: int) -> list[tuple[Track, int, int]]:
         declared = []
-        until = (clock_ms - self._stall_after) // FRAME_MS * FRAME_MS
         for track, lane in self._lanes.items():
             start = lane.framer.position
             if start < until:
                 lane.framer.blank(until, unknown=True)
-                lane.hear()
                 declared.append((track, start, until))
-        return declared
-
-    def bound(self) -> list[tuple[Track, int, int]]:
-        """Holds the lead of one track over the other under its limit. -> what was declared unknown."""
-        if all(len(lane.frames.kinds) <= MAX_LEAD_FRAMES for lane in self._lanes.values()):
-            return []
-        limit = (max(lane.frames.horizon for lane in self._lanes.values()) - MAX_LEAD_FRAMES) * FRAME_MS
-        declared = []
-        for track, lane in self._lanes.items():
-            start = lane.framer.position
-            if start < limit:
-                lane.framer.blank(limit, unknown=True)
-                lane.hear()
-                declared.append((track, start, limit))
         return declared

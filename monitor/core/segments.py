@@ -10,9 +10,7 @@ A candidate is sure when its counter has been at 60 ms, it is 100 ms long and it
 Each edge says when it was known. A frame of nothing but zeros is taken as lost for as long as a loss lasts (300 ms),
 then as silence.
 
-The end is trimmed by energy, since a detector's hangover depends on its mode *and* on the noise: it moves back to the
-last frame above the stretch's own loud level (95th percentile) minus 33 dB, by at most 200 ms; the start moves forward
-the same way. A start that has been told is never moved again.
+Both ends are trimmed by level (`monitor.core.levels`). A start that has been told is never moved again.
 """
 
 from __future__ import annotations
@@ -21,11 +19,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from monitor.core.clock import FRAME_MS
+from monitor.core.levels import Levels
 from monitor.core.speech import SILENT, UNKNOWN, VOICED, ZERO, SpeechSettings
 from monitor.core.tones import ToneFrame, ToneGuard
-
-LOUD_FRAMES = 500
-"""The loud level of a stretch comes from its last ten seconds."""
 
 MAX_CANDIDATE_FRAMES = 15
 """A candidate that has not opened after 300 ms begins anew: nothing may hold the timeline back for longer."""
@@ -33,14 +29,15 @@ MAX_CANDIDATE_FRAMES = 15
 
 class Edge(NamedTuple):
     """Something that happened to a track's speech. `known`: the media time (ms) at which it could be said. `at`: rise
-    and
-    open: where the stretch begins; lull and close: where its voice ended. `stall`: a close for want of audio."""
+    and open: where the stretch begins; lull and close: where its voice ended. `stall`: a close for want of audio."""
 
     known: int
     kind: str
     at: int
     stall: bool = False
 
+
+VOICES = bytes([VOICED])
 
 RISE, FALL, OPEN, LULL, RESUME, CLOSE = "rise", "fall", "open", "lull", "resume", "close"
 
@@ -57,15 +54,14 @@ class Segmenter:
         self._close = settings.close_ms // FRAME_MS
         self._shortest = settings.min_stretch_ms
         self._lost_max = settings.lost_max_ms // FRAME_MS
-        self._trim_factor = 10 ** (-settings.trim_db / 10)
-        self._trim_max = settings.trim_max_ms // FRAME_MS
+        self._trim = (settings.trim_db, settings.trim_max_ms // FRAME_MS)
         self._counter = 0
         self._start = 0  # the first frame of the candidate or the open stretch
         self._last = 0  # the frame behind the last speech frame
         self._open = False  # told as speech
         self._silent = self._lost = 0
-        self._energy: list[int] = []  # of every frame since `_first`
-        self._first = 0
+        self._fewest = max(-(-settings.open_ms // FRAME_MS), -(-settings.min_stretch_ms // FRAME_MS))
+        self._levels = Levels(0, *self._trim)
         self._guard = ToneGuard()
         self._looked = 0  # the guard has seen every frame before this one
         self._reached = False  # a candidate that was voiced for long enough to open
@@ -76,12 +72,32 @@ class Segmenter:
         """Nothing is open and nothing is a candidate."""
         return not self._counter and not self._open
 
+    @property
+    def soonest(self) -> int:
+        """So many frames more, at the least, until an edge can open or close a stretch."""
+        if self._open:
+            # a run of zeros, long taken for a loss, turns into silence all at once
+            return max(1, min(self._close - self._silent, self._lost_max + 1 - self._lost))
+        if not self._counter:
+            return self._fewest
+        return 1 if self._tone else max(1, self._fewest - len(self._levels))
+
+    @property
+    def going_on(self) -> bool:
+        """An open stretch is voiced up to now: the next edge is a lull."""
+        return self._open and not self._silent + self._lost
+
     def feed(self, first: int, kinds: bytes, energy: list[int], offset: int = 0) -> list[Edge]:
         """The next frames, from `first` on: their kinds, and in `energy`, from `offset` on, the energies of the voiced
         ones. -> the edges they bring, in order."""
         edges: list[Edge] = []
         at, count = 0, len(kinds)
         while at < count:
+            if self._open and kinds[at] == VOICED:
+                until = count - len(kinds[at:].lstrip(VOICES))
+                self._on(first + at, first + until, energy[at + offset : until + offset], edges)
+                at = until
+                continue
             if not self._counter and not self._open:
                 at = kinds.find(VOICED, at)
                 if at < 0:
@@ -90,23 +106,27 @@ class Segmenter:
             at += 1
         return edges
 
+    def _on(self, k: int, until: int, energy: list[int], edges: list[Edge]) -> None:
+        """An open stretch is voiced in the frames from `k` to `until`."""
+        if self._silent + self._lost:
+            known = (k + 1) * FRAME_MS
+            edges.append(Edge(known, RESUME, known))
+            self._silent = self._lost = 0
+        self._levels.extend(energy)
+        self._last = until
+
     def _frame(self, k: int, kind: int, energy: int, edges: list[Edge]) -> None:
         known = (k + 1) * FRAME_MS
         if kind == VOICED:
-            if not self._counter and not self._open:
+            if not self._counter:
                 self._begin(k)
                 edges.append(Edge(known, RISE, k * FRAME_MS))
-            elif self._open and self._silent + self._lost:
-                edges.append(Edge(known, RESUME, known))
-            self._energy.append(energy)
+            self._levels.add(energy)
             self._last, self._silent, self._lost = k + 1, 0, 0
-            if not self._open:
-                self._counter = min(self._counter + FRAME_MS, 1000)
-                self._candidate(k, known, edges)
-            elif len(self._energy) > 2 * LOUD_FRAMES:
-                self._forget()
+            self._counter = min(self._counter + FRAME_MS, 1000)
+            self._candidate(k, known, edges)
             return
-        self._energy.append(0)
+        self._levels.add(0)
         if kind != SILENT and self._lost < self._lost_max:
             first_gap = not (self._silent + self._lost)
             self._lost += 1
@@ -133,8 +153,8 @@ class Segmenter:
             edges.append(Edge(known, FALL, known))
 
     def _begin(self, k: int) -> None:
-        self._start = self._first = self._looked = k
-        self._energy = []
+        self._start = self._looked = k
+        self._levels = Levels(k, *self._trim)
         self._guard = ToneGuard()
         self._reached = self._tone = False
         self._silent = self._lost = 0
@@ -145,9 +165,9 @@ class Segmenter:
             self._reached = True
         if not self._reached:
             if k - self._start >= MAX_CANDIDATE_FRAMES:
-                energy = self._energy[-1]
+                energy = self._levels[k]
                 self._begin(k)
-                self._energy.append(energy)
+                self._levels.add(energy)
                 self._counter = FRAME_MS
                 edges += [Edge(known, FALL, known), Edge(known, RISE, k * FRAME_MS)]
             return
@@ -155,15 +175,12 @@ class Segmenter:
         if self._tone:
             ago = self._guard.recent_voice()
             if ago is None:
-                if len(self._energy) > 2 * LOUD_FRAMES:
-                    self._forget()
                 return
-            begin = max(self._first, k + 1 - ago)
+            begin = max(self._levels.first, k + 1 - ago)
             self._start, self._tone = begin, False
             self._guard = ToneGuard()
             self._looked = begin
-            del self._energy[: begin - self._first]
-            self._first = begin
+            self._levels.drop(begin - self._levels.first)
             edges.append(Edge(known, RISE, begin * FRAME_MS))
             self._listen(k + 1)
         if (k + 1 - self._start) * FRAME_MS < self._shortest:
@@ -175,22 +192,14 @@ class Segmenter:
             edges.append(Edge(known, FALL, known))
 
     def _listen(self, until: int) -> None:
-        for k in range(max(self._looked, self._first), until):
-            self._guard.add(self._look(k, self._energy[k - self._first]))
+        for k in range(max(self._looked, self._levels.first), until):
+            self._guard.add(self._look(k, self._levels[k]))
         self._looked = until
-
-    def _loud(self) -> float:
-        ranked = sorted(energy for energy in self._energy[-LOUD_FRAMES:] if energy)
-        return ranked[int(0.95 * (len(ranked) - 1) + 0.5)] * self._trim_factor
 
     def _opened(self, known: int, edges: list[Edge]) -> None:
         self._open = True
-        loud, start = self._loud(), self._start
-        latest = min(start + self._trim_max, self._last - 1)
-        while start < latest and self._energy[start - self._first] < loud:
-            start += 1
-        self._start = start
-        edges.append(Edge(known, OPEN, start * FRAME_MS))
+        self._start = self._levels.start(self._start, self._last - 1)
+        edges.append(Edge(known, OPEN, self._start * FRAME_MS))
 
     def _end_candidate(self, known: int, edges: list[Edge]) -> None:
         """A candidate's voice has ended before it was sure. What was too short or a tone falls; a word stands."""
@@ -205,18 +214,10 @@ class Segmenter:
         self._counter = 0
 
     def _closed(self, known: int, *, stall: bool) -> Edge:
-        loud, end = self._loud(), self._last
-        earliest = max(end - self._trim_max, self._start + self._shortest // FRAME_MS)
-        while end > earliest and self._energy[end - 1 - self._first] < loud:
-            end -= 1
+        end = self._levels.end(self._last, self._start + self._shortest // FRAME_MS)
         self._open, self._counter = False, 0
-        self._energy = []
+        self._levels = Levels(0, *self._trim)
         return Edge(known, CLOSE, end * FRAME_MS, stall)
-
-    def _forget(self) -> None:
-        gone = len(self._energy) - LOUD_FRAMES
-        del self._energy[:gone]
-        self._first += gone
 
     def finish(self, known: int) -> list[Edge]:
         """The track ends here: what is open closes, and a candidate that is long enough stands."""

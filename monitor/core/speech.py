@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from itertools import compress, repeat
 from typing import Protocol
 
 import msgspec
@@ -21,9 +22,6 @@ from monitor.core.framing import Block
 
 SILENT, VOICED, UNKNOWN, ZERO = 0, 1, 2, 3
 """What is known of a frame. ZERO: nothing but zeros, which next to sound is what a lost packet looks like."""
-
-VOICED_FRAME = b"\x01"
-"""What a detector says of a single frame with a voice in it."""
 
 ECHO_FRAMES = 12
 """The echo gate looks back this many frames of the other track, and at the current one: 260 ms."""
@@ -71,17 +69,22 @@ def full_scale(rate: int) -> float:
     return rate * FRAME_MS / 1000 * 32768.0**2
 
 
-def frame_energy(pcm: bytes) -> int:
-    """The sum of squares of s16le samples. Exact: whole numbers this small are exact in floats, in any order."""
-    samples = np.frombuffer(pcm, "<i2").astype(np.float64)
-    return int(samples.dot(samples))
+def frame_energies(pcm: bytes, samples: int) -> list[int]:
+    """For each frame of `samples` s16le samples its sum of squares. Exact: whole numbers this small are exact in
+    floats, in whatever order they are added."""
+    frames = np.frombuffer(pcm, "<i2").astype(np.float64)
+    if len(frames) == samples:
+        return [int(frames.dot(frames))]
+    rows = frames.reshape(-1, 1, samples)
+    energies: list[int] = (rows @ rows.transpose(0, 2, 1)).ravel().astype(np.int64).tolist()
+    return energies
 
 
 class TrackFrames:
     """The frames of one track that wait for the other track: what the detector said, and how loud they were.
 
-    `kinds` and `energy` begin at frame `base`; `energy` has ECHO_FRAMES older ones in front. An energy of -1 has not been
-    worked out: most frames without a voice never need one.
+    `kinds` and `energy` begin at frame `base`; `energy` has ECHO_FRAMES older ones in front. An energy of -1 has not
+    been worked out: most frames without a voice never need one.
     """
 
     def __init__(self, rate: int, settings: SpeechSettings, detector: Detector) -> None:
@@ -97,7 +100,7 @@ class TrackFrames:
         self.base = 0
         self.kinds = bytearray()
         self.energy: list[int] = [0] * ECHO_FRAMES
-        self._audio: deque[tuple[int, bytes]] = deque()  # (first frame, its samples)
+        self._audio: deque[tuple[int, bytes]] = deque()  # (first frame, the samples from there on)
 
     @property
     def horizon(self) -> int:
@@ -120,43 +123,34 @@ class TrackFrames:
             silent = min(self._warm, count)
             self._warm -= silent
             voiced = bytes(silent) + voiced[silent:]
-        if count == 1:
-            if voiced == VOICED_FRAME:
-                energy = frame_energy(pcm)
-                self.kinds.append(self._believed(energy))
-                self.energy.append(energy)
-            elif pcm == self._zeros:
-                self.kinds.append(ZERO)
-                self.energy.append(0)
-            else:
-                self.kinds.append(SILENT)
-                self.energy.append(-1)
-            return
-        rows = np.frombuffer(pcm, "<i2").astype(np.float64).reshape(count, self._samples)
-        energies = list(map(int, np.einsum("ij,ij->i", rows, rows).tolist()))
-        self.energy += energies
-        kinds = bytearray(voiced)
-        for at, flag in enumerate(voiced):
-            if flag:
-                kinds[at] = self._believed(energies[at])
-            elif not energies[at]:
-                kinds[at] = ZERO
-        self.kinds += kinds
+        if VOICED in voiced:
+            energies = frame_energies(pcm, self._samples)
+            self.kinds += self._believed(voiced, energies)
+            self.energy += energies
+        else:
+            size, zeros = self._size, self._zeros
+            self.kinds += bytes([ZERO if pcm[i : i + size] == zeros else SILENT for i in range(0, len(pcm), size)])
+            self.energy += [-1] * count
 
-    def _believed(self, energy: int) -> int:
-        """The kind of a frame that the detector calls a voice."""
-        background = self._background
-        if background is not None:
-            background.add(energy)
-            if energy < background.gate:
-                return SILENT
-        return VOICED if energy >= self._floor else SILENT if energy else ZERO
+    def _believed(self, voiced: bytes, energies: list[int]) -> bytearray:
+        """What is known of frames, after what the detector has said of them."""
+        kinds = bytearray(voiced)
+        if 0 in energies:
+            kinds = bytearray(flag or (SILENT if energy else ZERO) for flag, energy in zip(voiced, energies, strict=True))
+        heard = list(compress(energies, voiced))
+        gates = repeat(0) if self._background is None else self._background.gates(heard)
+        for at, energy, gate in zip(compress(range(len(voiced)), voiced), heard, gates, strict=False):
+            if energy < gate or energy < self._floor:
+                kinds[at] = SILENT if energy or gate else ZERO
+        return kinds
 
     def _blanks(self, block: Block) -> None:
         """Frames in which nothing was sent. The detector hears a little of the silence; none of what is unknown."""
         if not block.unknown and self._blank < self._reset_after:
             heard = min(block.frames, self._reset_after - self._blank)
             self._detector.voiced(bytes(2 * self._samples * heard))
+        if not block.unknown:
+            self._warm = max(0, self._warm - block.frames)
         if block.unknown:
             self._blank += block.frames
         self.kinds += bytes([UNKNOWN if block.unknown else ZERO]) * block.frames
@@ -171,17 +165,22 @@ class TrackFrames:
                 return pcm[offset : offset + self._size] if offset < len(pcm) else None
         return None
 
-    def loudest(self, at: int) -> int:
-        """The loudest energy of the frame `at` places behind `base` and of the ECHO_FRAMES before it."""
-        energy, most = self.energy, 0
-        for i in range(at, at + ECHO_FRAMES + 1):
-            value = energy[i]
-            if value < 0:
-                pcm = self.audio(self.base - ECHO_FRAMES + i)
-                value = energy[i] = frame_energy(pcm) if pcm else 0
-            if value > most:
-                most = value
-        return most
+    def loudest(self, at: int, until: int) -> int:
+        """The loudest energy of the frames `at` to `until` behind `base`, and of the ECHO_FRAMES before them."""
+        last = until + ECHO_FRAMES
+        levels = self.energy[at:last]
+        while -1 in levels:
+            self._work_out(self.base + at - ECHO_FRAMES + levels.index(-1))
+            levels = self.energy[at:last]
+        return max(levels)
+
+    def _work_out(self, frame: int) -> None:
+        """The energies of a frame and of its neighbours that came with it."""
+        start, pcm = next(piece for piece in reversed(self._audio) if piece[0] <= frame)
+        at = start - self.base + ECHO_FRAMES
+        energies = frame_energies(pcm, self._samples)[max(0, -at) :]
+        at = max(0, at)
+        self.energy[at : at + len(energies)] = energies
 
     def drop(self, count: int) -> None:
         """The first `count` frames have been released."""
@@ -207,14 +206,20 @@ class EchoGate:
     def speech(self, track: TrackFrames, other: TrackFrames | None, count: int) -> bytes:
         """The kinds of the track's next `count` frames, echo taken out."""
         kinds = bytes(track.kinds[:count])
-        at = kinds.find(VOICED)
-        if at < 0 or self._factor is None or other is None:
+        first = kinds.find(VOICED)
+        if first < 0 or self._factor is None or other is None:
             return kinds
-        out: bytearray | None = None
-        while at >= 0:
-            loudest = other.loudest(at)
-            if loudest > self._floor and track.energy[at + ECHO_FRAMES] * self._factor < loudest:
-                out = out or bytearray(kinds)
+        until = kinds.rfind(VOICED) + 1
+        loudest = other.loudest(first, until)
+        if loudest <= self._floor:
+            return kinds
+        levels, factor = track.energy[ECHO_FRAMES : ECHO_FRAMES + until], self._factor
+        faint = [at for at in range(first, until) if kinds[at] == VOICED and levels[at] * factor < loudest]
+        if not faint:
+            return kinds
+        out = bytearray(kinds)
+        for at in faint:
+            loudest = other.loudest(at, at + 1)
+            if loudest > self._floor and levels[at] * factor < loudest:
                 out[at] = SILENT
-            at = kinds.find(VOICED, at + 1)
-        return kinds if out is None else bytes(out)
+        return bytes(out)

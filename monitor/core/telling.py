@@ -64,9 +64,13 @@ class Teller:
             playout=playout,
         )
 
+    def known(self, now: int) -> None:
+        """Media time has come to `now`: what is told from here on could not be told before."""
+        self._known = max(self._known, now)
+
     def step(self, now: int, edges: list[tuple[int, Edge]], playout: Playout | None) -> None:
         """Media time has come to `now`, with these edges (side, edge) known at it."""
-        self._known = max(self._known, now)
+        self.known(now)
         self.say(self._timeline.step(now, edges), playout)
         for stretch in self._timeline.closed:
             self._panel.stretch(inputs.TRACKS[stretch.side], Span(stretch.start, stretch.end))

@@ -82,6 +82,11 @@ class Timeline:
         due = [t.told_until + self._set.update_every_ms for t in self.turns if not t.ended]
         return max(self.now + FRAME_MS, min(due)) if due else None
 
+    @property
+    def settled(self) -> bool:
+        """Nothing waits to be decided: until a stretch opens or closes there are only updates to tell."""
+        return not self.placing.queue and all(turn.ended or not turn.current.closed for turn in self.turns)
+
     def step(self, now: int, edges: list[tuple[int, Edge]]) -> list[Told]:
         """Media time `now`, with the edges known at it as (side, edge), the caller's first. -> what is to be said."""
         self.now = now

@@ -10,7 +10,7 @@ from monitor.core.playout import Heard, Playout
 
 RATE = 8000
 UNKNOWN_CLIENT = PlayoutPolicy("immediate_drop", 40, "immediate", "drop", keep_equal=True)
-PYTHON_CLIENT = PlayoutPolicy("py_interface", 40, "immediate", "drop")
+PYTHON_CLIENT = PlayoutPolicy("py_interface", 40, "immediate", "drop", keep_equal=False)
 
 
 def noise(samples: int) -> bytes:

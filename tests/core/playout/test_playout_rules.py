@@ -13,7 +13,7 @@ DELAY = 30
 """The one-way delay of the worked examples; whoever feeds the playout has added it already."""
 
 IMMEDIATE_DROP = PlayoutPolicy("immediate_drop", 60, "immediate", "drop", keep_equal=True)
-PY_DEVICE = PlayoutPolicy("py_device", 60, "message", "drop")
+PY_DEVICE = PlayoutPolicy("py_device", 60, "message", "drop", keep_equal=False)
 JS_FADE = PlayoutPolicy("js_fade", 60, "fade", "keep")
 IMMEDIATE_KEEP = PlayoutPolicy("immediate_keep", 60, "immediate", "keep")
 

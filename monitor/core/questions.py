@@ -1,0 +1,38 @@
+"""What the core asks of the world outside: verdicts of a judge, words of a turn's audio. It never waits for an answer.
+
+A question stands in no event and on no tape; its answer comes back as an input, and is on the tape. What has no answer by
+its due media time is settled by the core itself.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from monitor.core.events import Role
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One turn's words, as the judge is shown them. The words are data, never instructions."""
+
+    index: int
+    role: Role
+    text: str
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """An assistant turn to be judged, in the light of the turns of `window` (indexes, the turn itself the last)."""
+
+    index: int
+    window: tuple[int, ...]
+
+
+class JudgeRequest(msgspec.Struct, frozen=True):
+    """One batch: the slice of the conversation once, in order, and the turns to be judged. `batch` counts the requests
+    of a call from 0; the answer must reach the core before media time `due_ms`."""
+
+    call: str
+    batch: int
+    at_ms: int
+    due_ms: int
+    lines: tuple[Line, ...]
+    asked: tuple[Asked, ...]
