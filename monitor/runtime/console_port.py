@@ -1,0 +1,88 @@
+"""The console port, for operators only. `GET /healthz`: whether calls are taken; `GET /api/calls`: how they stand."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import msgspec
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from monitor.core.call import Status
+from monitor.core.clock import seconds
+from monitor.runtime.access import Doorkeeper
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+def _json(content: object, status: int = 200) -> Response:
+    return Response(msgspec.json.encode(content), status, media_type="application/json")
+
+
+def call_row(status: Status) -> dict[str, Any]:
+    """A running call as `/api/calls` shows it: times in seconds, as in events."""
+    waiting = status.waiting_ms
+    return {
+        "call": status.call,
+        "now": seconds(status.now_ms),
+        "speaking": list(status.speaking),
+        "waiting": None if waiting is None else seconds(waiting),
+        "turn_taking": {"score": status.score, "transitions": status.transitions},
+    }
+
+
+class ConsolePort:
+    """Serves the port. `calls` and `program` are asked for each answer; `ready` says whether calls are taken."""
+
+    def __init__(
+        self,
+        calls: Callable[[], list[Status]],
+        program: Callable[[], dict[str, Any]],
+        ready: Callable[[], bool],
+        doorkeeper: Doorkeeper,
+    ) -> None:
+        self._calls = calls
+        self._program = program
+        self._ready = ready
+        self._doorkeeper = doorkeeper
+        routes = [Route("/healthz", self._health), Route("/api/calls", self._guarded(self._list))]
+        app = Starlette(routes=routes)
+        # Its access log would hold tokens, and its own handling of signals is ours.
+        config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1)
+        self._server = _Server(config)
+
+    async def serve(self, bound: socket.socket) -> None:
+        """Answer until `stop`."""
+        await self._server.serve(sockets=[bound])
+
+    def stop(self) -> None:
+        """Close the port."""
+        self._server.should_exit = True
+
+    def _guarded(self, handler: Handler) -> Handler:
+        async def guarded(request: Request) -> Response:
+            target = f"{request.url.path}?{request.url.query}"
+            if self._doorkeeper.admit(target, request.headers.get("authorization")) is None:
+                return Response("a token is needed: Authorization: Bearer TOKEN\n", 401, media_type="text/plain")
+            return await handler(request)
+
+        return guarded
+
+    async def _health(self, _: Request) -> Response:
+        return _json({"status": "ready"}) if self._ready() else _json({"status": "stopping"}, 503)
+
+    async def _list(self, _: Request) -> Response:
+        return _json({"calls": [call_row(status) for status in self._calls()], "program": self._program()})
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave the signals to whoever started us."""
+        yield

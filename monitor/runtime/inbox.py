@@ -1,0 +1,180 @@
+"""One bounded, ordered door a call: connectors put inputs in, the call's listener takes them out.
+
+| when the inbox is full | what happens |
+|---|---|
+| audio | dropped; its stretch is told as a `Stall` on its track, since it is unknown and not silence |
+| `Elapsed` | dropped: the next one says the same and more |
+| text, cuts, notices | kept while the reserve lasts, then dropped and counted |
+| the end of the call | always kept |
+
+Once full, audio is refused until half of the inbox is free again, and then one `overload` notice for each track tells
+how much was lost. A source that can wait (a recording) uses `offer` and loses nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from connectors.inputs import Audio, CallEnded, Elapsed, Input, Notice, Stall, Track
+from monitor.core.events import Cause
+
+
+class Bounds(NamedTuple):
+    """How much may wait: `inputs` and `pcm_bytes` of audio; `reserve` more inputs for what is not audio."""
+
+    inputs: int = 4096
+    pcm_bytes: int = 4 * 2**20
+    reserve: int = 1024
+
+
+BOUNDS = Bounds()
+
+
+class _Loss:
+    """What one track lost since the inbox was last full."""
+
+    __slots__ = ("at", "pieces", "until")
+
+    def __init__(self, at: int) -> None:
+        self.at, self.until, self.pieces = at, at, 0
+
+    def add(self, audio: Audio) -> None:
+        self.until = max(self.until, audio.at + duration_ms(audio))
+        self.pieces += 1
+
+
+def duration_ms(audio: Audio) -> int:
+    """How long the piece lasts, in whole ms."""
+    return len(audio.pcm) * 500 // audio.rate
+
+
+class Inbox:
+    """The inputs of one call that wait for its listener. A `connectors.base.Feed`. For one event loop only.
+
+    `dropped` counts every input that was lost, for the operator's gauges. `cause`: why the call ended, where its source
+    did not say.
+    """
+
+    def __init__(self, bounds: Bounds = BOUNDS) -> None:
+        self._bounds = bounds
+        self._waiting: deque[Input] = deque()
+        self._pcm_bytes = 0
+        self._full = False
+        self._closed = False
+        self._losses: dict[Track, _Loss] = {}
+        self._others_lost = 0
+        self._filled = asyncio.Event()
+        self._room = asyncio.Event()
+        self.dropped = 0
+        self.cause: Cause = "disconnected"
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def closed(self) -> bool:
+        """Nothing is taken in any more: the call's end is in, or `close` was called."""
+        return self._closed
+
+    def put(self, *inputs: Input) -> bool:
+        """Take in inputs, in order; never blocks. False where something had to be dropped for want of room."""
+        kept = True
+        for given in inputs:
+            if self._closed:
+                break
+            kept = self._take_in(given) and kept
+        self._filled.set()
+        return kept
+
+    async def offer(self, given: Input) -> None:
+        """Take in one input, waiting for room: for sources that can wait. Loses nothing."""
+        while self._crowded() and not self._closed:
+            self._room.clear()
+            await self._room.wait()
+        if not self._closed:
+            self._append(given)
+            self._filled.set()
+
+    async def take(self) -> list[Input]:
+        """Everything that waits, oldest first; waits for the first. Empty once the inbox is closed and drained."""
+        while not self._waiting:
+            if self._closed:
+                return []
+            self._filled.clear()
+            await self._filled.wait()
+        batch = list(self._waiting)
+        self._waiting.clear()
+        self._pcm_bytes = 0
+        self._room.set()
+        return batch
+
+    def close(self, cause: Cause = "disconnected") -> None:
+        """Take nothing in any more; what waits can still be taken. `cause`: why, should the source not have said so."""
+        if not self._closed:
+            if self._full:
+                self._tell_losses(max((loss.until for loss in self._losses.values()), default=0))
+            self.cause = cause
+        self._closed = True
+        self._filled.set()
+        self._room.set()
+
+    def _crowded(self) -> bool:
+        return len(self._waiting) >= self._bounds.inputs or self._pcm_bytes >= self._bounds.pcm_bytes
+
+    def _take_in(self, given: Input) -> bool:
+        if self._full:
+            # Half must be free: an inbox at the brim would otherwise tell an overload for every other chunk.
+            roomy = len(self._waiting) * 2 < self._bounds.inputs and self._pcm_bytes * 2 < self._bounds.pcm_bytes
+            if roomy or isinstance(given, CallEnded):
+                self._tell_losses(getattr(given, "at", 0))
+        elif self._crowded():
+            self._full = True
+        if isinstance(given, Elapsed) and self._waiting and isinstance(self._waiting[-1], Elapsed):
+            self._waiting[-1] = given
+            return True
+        if not self._full or isinstance(given, CallEnded):
+            self._append(given)
+            return True
+        return self._squeeze_in(given)
+
+    def _squeeze_in(self, given: Input) -> bool:
+        if isinstance(given, Elapsed):
+            return True
+        if isinstance(given, Audio):
+            loss = self._losses.setdefault(given.track, _Loss(given.at))
+            loss.add(given)
+        elif len(self._waiting) < self._bounds.inputs + self._bounds.reserve:
+            self._append(given)
+            return True
+        else:
+            self._others_lost += 1
+        self.dropped += 1
+        return False
+
+    def _append(self, given: Input) -> None:
+        if isinstance(given, Audio):
+            self._pcm_bytes += len(given.pcm)
+        elif isinstance(given, CallEnded):
+            self._closed = True
+        self._waiting.append(given)
+
+    def _tell_losses(self, now: int) -> None:
+        self._full = False
+        told: list[Input] = []
+        for track, loss in self._losses.items():
+            told.append(Stall(track, loss.at, loss.until))
+            message = f"the monitor fell behind: {loss.pieces} pieces of {track} audio were not analysed"
+            told.append(Notice(now, "overload", message, track, loss.pieces))
+        if self._others_lost:
+            message = f"the monitor fell behind: {self._others_lost} texts, cuts and notices were not analysed"
+            told.append(Notice(now, "overload", message, None, self._others_lost))
+        self._losses.clear()
+        self._others_lost = 0
+        self._extend(told)
+
+    def _extend(self, inputs: Iterable[Input]) -> None:
+        for given in inputs:
+            self._append(given)
