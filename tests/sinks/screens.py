@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from monitor.core import events
+from monitor.core.call import Status
 from monitor.core.events import Event, Transition, Turn, TurnTaking
 from monitor.sinks.console import ConsoleSink
 
@@ -184,3 +185,20 @@ def whole_call(call: str = "call-1") -> Sequence[Event]:
         .hangs_up(14000, **SUMMARY)
         .told
     )
+
+
+ERASE = "\r\x1b[2K"
+"""What the status line begins with: what stood there goes."""
+
+
+def state(
+    call: str = "call-1",
+    now_ms: int = 0,
+    speaking: tuple[str, ...] = (),
+    waiting_ms: int | None = None,
+    score: float | None = None,
+    transitions: int = 0,
+    ended: bool = False,
+) -> Status:
+    """How a call stands."""
+    return Status(call, now_ms, speaking, waiting_ms, score, transitions, ended)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import connectors
 from connectors.inputs import Audio, CallEnded, CallStarted, Input, Notice
 from connectors.source import SourceOptions
-from tests.builders import Speech, sound
+from tests.builders import Speech, sound, speech
 
 PCM_GUID = b"\x01\x00\x00\x00\x00\x00\x10\x00\x80\x00\x00\xaa\x00\x38\x9b\x71"
 """The sub-format of extensible headers that means PCM."""
@@ -100,3 +100,9 @@ def notices_of(inputs: Iterable[Input]) -> list[str]:
 def seconds_of(inputs: Iterable[Input]) -> dict[str, float]:
     """How long each track is."""
     return {track: len(pcm) / 16000 for track, pcm in tracks_of(inputs).items()}
+
+
+TALK = stereo(speech("caller", 500, 1500), speech("agent", 1800, 3600), length=4000)
+"""Four seconds of a call, a column a channel."""
+BYTES = TALK.astype("<i2").tobytes()
+BOTH = {"caller": TALK[:, 0].astype("<i2").tobytes(), "agent": TALK[:, 1].astype("<i2").tobytes()}

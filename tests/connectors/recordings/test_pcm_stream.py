@@ -4,54 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
-from collections.abc import Callable, Iterable
-from contextlib import suppress
-from pathlib import Path
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import connectors
 from connectors import g711
-from connectors.base import ConnectorError, SourceError
 from connectors.inputs import Audio, CallEnded, CallStarted, Input, Notice, TrackFormat
 from connectors.pcm_stream import PcmStream
 from connectors.source import SourceOptions
 from tests.builders import noise, speech, turns_of, watch
-from tests.connectors.recordings.takes import notices_of, seconds_of, stereo, take, tracks_of
+from tests.connectors.recordings.pipes import piped
+from tests.connectors.recordings.takes import BOTH, BYTES, TALK, notices_of, seconds_of, stereo, tracks_of
 
-TALK = stereo(speech("caller", 500, 1500), speech("agent", 1800, 3600), length=4000)
-BYTES = TALK.tobytes()
-BOTH = {"caller": TALK[:, 0].tobytes(), "agent": TALK[:, 1].tobytes()}
-AS_IT_IS = SourceOptions()
 MONO = SourceOptions(channels=("caller",))
-
-
-def piped(chunks: Iterable[bytes], options: SourceOptions = AS_IT_IS, *, stall_s: float = 5.0) -> list[Input]:
-    """All inputs of a call whose bytes come through a pipe, chunk by chunk as they are taken."""
-
-    async def run() -> list[Input]:
-        reader, writer = os.pipe()
-        stream = PcmStream(reader, options, stall_s=stall_s)
-        assert stream.live
-
-        def write() -> None:
-            with suppress(BrokenPipeError):
-                for chunk in chunks:
-                    os.write(writer, chunk)
-            os.close(writer)
-
-        writing = asyncio.create_task(asyncio.to_thread(write))
-        try:
-            return [given async for given in stream.inputs()]
-        finally:
-            os.close(reader)  # a writer that still waits for room goes home
-            await writing
-
-    return asyncio.run(run())
 
 
 def cut(data: bytes, size: int) -> list[bytes]:
@@ -185,74 +153,6 @@ def test_a_pipe_that_pauses_is_told_once_and_costs_no_time_of_the_call() -> None
     assert stalled.at == 1000
     assert tracks_of(inputs) == {"caller": BOTH["caller"][:32000]}
     assert inputs[-1] == CallEnded(2000, "end_of_file")
-
-
-def test_a_file_of_raw_bytes_is_a_recording(tmp_path: Path) -> None:
-    path = tmp_path / "call.raw"
-    path.write_bytes(BYTES + b"\1\2\3")
-    connector = connectors.open(f"pcm:{path}")
-    assert (connector.live, connector.length_ms) == (False, 4000)
-    inputs = take(f"pcm:{path}")
-    started = inputs[0]
-    assert isinstance(started, CallStarted)
-    assert (started.call, started.started_at) == ("call", None)
-    assert tracks_of(inputs) == BOTH
-    assert [(n.kind, n.count) for n in inputs if isinstance(n, Notice)] == [("bad_payload", 3)]
-
-
-def test_a_named_pipe_is_a_live_call(tmp_path: Path) -> None:
-    path = tmp_path / "call.fifo"
-    os.mkfifo(path)
-
-    async def run() -> list[Input]:
-        connector = connectors.open(f"pcm:{path}?call=live")
-        assert connector.live
-        writing = asyncio.create_task(asyncio.to_thread(path.write_bytes, BYTES))
-        inputs = [given async for given in connector.inputs()]
-        await writing
-        return inputs
-
-    inputs = asyncio.run(run())
-    assert tracks_of(inputs) == BOTH
-    assert isinstance(inputs[0], CallStarted)
-    assert inputs[0].call == "live"
-
-
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        (b"", "ended without any audio"),
-        (b"RIFF\x24\xf4\x01\x00WAVEfmt ", "holds a WAV file, not raw samples: watch it as wav:"),
-        (b"fLaC\0\0\0\x22", "holds a FLAC file"),
-    ],
-)
-def test_what_is_not_raw_audio_is_said_in_a_line(content: bytes, says: str) -> None:
-    with pytest.raises(ConnectorError, match=says):
-        piped([content] if content else [])
-
-
-def test_what_cannot_be_opened_is_said_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ConnectorError, match="No such file"):
-        connectors.open(f"pcm:{tmp_path / 'none.raw'}")
-    with pytest.raises(ConnectorError, match="is a directory"):
-        connectors.open(f"pcm:{tmp_path}")
-    with pytest.raises(SourceError, match="'g729' is not known"):
-        connectors.open(f"pcm:{tmp_path}?encoding=g729")
-    with pytest.raises(SourceError, match="4000 Hz"):
-        connectors.open(f"pcm:{tmp_path}?rate=4000")
-    monkeypatch.setattr(sys, "stdin", None)
-    with pytest.raises(ConnectorError, match="no standard input"):
-        connectors.open("pcm:-")
-
-
-def test_standard_input_that_is_a_terminal_is_refused() -> None:
-    master, terminal = os.openpty()
-    try:
-        with pytest.raises(ConnectorError, match="is a terminal"):
-            PcmStream(terminal, SourceOptions())
-    finally:
-        os.close(terminal)
-        os.close(master)
 
 
 def test_a_call_that_is_left_reads_no_further() -> None:

@@ -11,22 +11,21 @@ from hypothesis import strategies as st
 
 from connectors.base import ConnectorError
 from connectors.inputs import CallEnded, Notice
-from tests.builders import speech
 from tests.connectors.recordings.takes import (
+    BOTH,
+    BYTES,
+    TALK,
     chunk,
     extensible,
     notices_of,
     save,
     seconds_of,
-    stereo,
     take,
     tracks_of,
     wav,
 )
 
-TALK = stereo(speech("caller", 500, 1500), speech("agent", 1800, 3600), length=4000)
-AUDIO = TALK.astype("<i2").tobytes()
-BOTH = {"caller": TALK[:, 0].tobytes(), "agent": TALK[:, 1].tobytes()}
+AUDIO = BYTES
 
 
 def written(folder: Path, content: bytes) -> Path:
