@@ -3,8 +3,7 @@
     turns = turns_of(watch(call(speech("caller", 600, 1800), speech("agent", 2300, 5000))))
 
 Speech is a steady noise, silence a faint one, and the detector of these calls is the one that counts energy: where a
-turn
-starts and ends is then known to the millisecond.
+turn starts and ends is then known to the millisecond.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
 """What a track sounds like when nobody speaks on it: the level of a steady background, if it has one.
 
 A detector takes comfort noise, babble and strong noise for voice. Such a background shows in the levels: beside those
-of
-speech, which spread over 30 dB, stands a heap of frames of nearly one level. Where that heap holds a good part of all
-frames and lies well under the loud ones, frames near it are not speech, whatever the detector says. A clean line has no
-such heap above -55 dBFS, and nothing changes for it.
+of speech, which spread over 30 dB, stands a heap of frames of nearly one level. Where that heap holds a good part of
+all frames and lies well under the loud ones, frames near it are not speech, whatever the detector says. A clean line
+has no such heap above -55 dBFS, and nothing changes for it.
 
-Levels are counted in steps of a quarter of a power of two (0.6 to 1 dB), in whole numbers, with the past counting
-half after
-twenty seconds.
+Levels are counted in steps of a quarter of a power of two (0.6 to 1 dB), in whole numbers, with the past counting half
+after twenty seconds.
 """
 
 from __future__ import annotations
@@ -28,8 +26,8 @@ LOOK_EVERY = 10
 class BackgroundSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """When a heap of levels is a background. `min_share`: of the frames counted; `width_steps`: how wide a heap is;
     `under_loud_steps`: how far it lies under the loud frames at least; `margin_steps`: how far over its upper edge
-    speech
-    begins; `min_frames`: counted before anything is said. A step is 0.75 dB on average; None switches the gate off."""
+    speech begins; `min_frames`: counted before anything is said. A step is 0.75 dB on average; None switches the gate
+    off."""
 
     min_share: float = 0.25
     width_steps: int = 6
@@ -54,6 +52,7 @@ class Background:
         self._counts = [0] * BINS
         self._total = 0
         self._since = 0
+        self._highest = 0
         self.gate = 0
         """Frames under this energy belong to the background; 0 while there is none to speak of."""
 
@@ -64,7 +63,9 @@ class Background:
             done = len(gates)
             part = energies[done : done + LOOK_EVERY - self._since]
             counts = self._counts
-            for step in map(level_step, part):
+            steps = list(map(level_step, part))
+            self._highest = max(self._highest, *steps)
+            for step in steps:
                 counts[step] += 1
             gates += [self.gate] * len(part)
             self._since += len(part)
@@ -84,20 +85,21 @@ class Background:
         settings, counts = self._set, self._counts
         if self._total < settings.min_frames:
             return 0
-        rest, loud = self._total // 20, BINS
-        for count in reversed(counts):
-            rest -= count
+        rest, loud = self._total // 20, self._highest + 1
+        while rest >= 0:
             loud -= 1
-            if rest < 0:
-                break
+            rest -= counts[loud]
         top = loud - 1 - settings.under_loud_steps
-        width = settings.width_steps
+        width, least = settings.width_steps, settings.min_share * self._total
         if top <= self._floor:
             return 0
-        sums = list(accumulate(counts[self._floor : max(top, self._floor + width)], initial=0))
+        levels = counts[self._floor : max(top, self._floor + width)]
+        if width * max(levels) < least:
+            return 0
+        sums = list(accumulate(levels, initial=0))
         heaps = list(map(sub, sums[width:], sums))
         most = max(heaps)
-        if most < settings.min_share * self._total:
+        if most < least:
             return 0
         edge = min(self._floor + heaps.index(most) + width + settings.margin_steps, loud - 1 - 2 * STEPS)
         return ((4 + edge % STEPS) << (edge // STEPS)) >> 3

@@ -10,43 +10,23 @@ Pure: the same inputs give the same events, whatever the clock on the wall says.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import msgspec
-
 from connectors import inputs
 from monitor.core import events
+from monitor.core.call_state import CoreSettings as CoreSettings
+from monitor.core.call_state import Status as Status
 from monitor.core.clock import FRAME_MS
+from monitor.core.closing import Closing
+from monitor.core.conversation import Conversation
 from monitor.core.ear import Ear
 from monitor.core.feed_health import FeedHealth
+from monitor.core.intake import believed
 from monitor.core.playout import Playout
-from monitor.core.speech import NewDetector, SpeechSettings
+from monitor.core.questions import JudgeRequest
+from monitor.core.speech import NewDetector
 from monitor.core.telling import Teller
-from monitor.core.timeline import Timeline, TimelineSettings
-from monitor.core.turn_taking import TurnTakingSettings
+from monitor.core.timeline import Timeline
 
 LOOK_EVERY_MS = 1000
-
-
-class CoreSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the core judges by; it stands on every tape."""
-
-    speech: SpeechSettings = SpeechSettings()
-    timeline: TimelineSettings = TimelineSettings()
-    turn_taking: TurnTakingSettings = TurnTakingSettings()
-
-
-class Status(NamedTuple):
-    """How a call stands at this moment, for screens. `waiting_ms`: how long the caller has been waiting for an
-    answer."""
-
-    call: str
-    now_ms: int
-    speaking: tuple[str, ...]
-    waiting_ms: int | None
-    score: float | None
-    transitions: int
-    ended: bool
 
 
 class CallMonitor:
@@ -56,21 +36,25 @@ class CallMonitor:
         self.settings = settings
         self._new_detector = detector
         self._timeline = Timeline(settings.timeline, settings.speech)
-        self._teller = Teller(self._timeline, settings.turn_taking)
+        self._conversation = Conversation(self._timeline, settings.words, settings.relevancy)
+        self._teller = Teller(self._timeline, settings.turn_taking, self._conversation)
         self._health = FeedHealth()
+        self.untranscribed = self._conversation.untranscribed
+        """The turns that a transcriber is to be asked about, since the last call."""
         self._ear = Ear([], settings.speech, detector)
         self._playout: dict[inputs.Track, Playout] = {}
         self._started: inputs.CallStarted | None = None
-        self._clock = 0
-        self._next_look = 0
-        self._hold = 0
+        self._clock = self._next_look = self._hold = 0
+        self._closing: Closing | None = None
         self.ended = False
 
     def feed(self, given: inputs.Input) -> list[events.Event]:
         """The next input of the call. -> what can be said now that could not be said before, in order.
 
-        Inputs before `CallStarted` and after `CallEnded` are ignored, and so is a second `CallStarted`."""
-        if type(given) is inputs.Audio:
+        Inputs before `CallStarted` and after `CallEnded` are ignored, and so is a second `CallStarted`. But where
+        answers are still awaited at `CallEnded` (`status.closing`), the call goes on for those: `Verdicts`, and `Text`
+        of a turn, until none is awaited, `Elapsed` has passed the time they were due, or `CallEnded` comes again."""
+        if type(given) is inputs.Audio and given.track not in self._playout:
             lane = self._ear.lanes.get(given.track)
             if lane is not None and lane.keep(given.at, given.pcm, given.rate):
                 return []
@@ -78,15 +62,24 @@ class CallMonitor:
             if self._started is None:
                 self._start(given)
         elif self._started is not None and not self.ended:
-            self._take(given)
+            self._take(believed(given, self._heard_ms))
         return self._teller.taken()
 
     def finish(self, cause: events.Cause = "stopped") -> list[events.Event]:
-        """The call ends here, at the latest moment heard, unless it has ended already."""
-        if self._started is None or self.ended:
-            return []
-        heard = max([self._clock, *(lane.framer.position for lane in self._ear.lanes.values())])
-        return self.feed(inputs.CallEnded(at=heard, cause=cause))
+        """The call ends here, at the latest moment heard, unless it has ended already. No answer is awaited."""
+        told: list[events.Event] = []
+        while self._started is not None and not self.ended:
+            told += self.feed(inputs.CallEnded(at=self._heard_ms, cause=cause))
+        return told
+
+    @property
+    def _heard_ms(self) -> int:
+        """The latest moment that anything has been heard of."""
+        return max([self._clock, *(lane.framer.position for lane in self._ear.lanes.values())])
+
+    def questions(self) -> list[JudgeRequest]:
+        """What the judge is to be asked, since the last call. Without an answer the core settles it by itself."""
+        return self._conversation.questions()
 
     @property
     def status(self) -> Status:
@@ -100,18 +93,24 @@ class CallMonitor:
             score=score.score,
             transitions=score.transitions,
             ended=self.ended,
+            **self._conversation.status(self._ear.now),
+            closing=self._closing is not None and not self.ended,
         )
 
     def _start(self, given: inputs.CallStarted) -> None:
         self._started = given
         tracks = [track for track in inputs.TRACKS if track in given.tracks]
-        self._ear = Ear(tracks, self.settings.speech, self._new_detector)
+        self._ear = Ear(tracks, self.settings.speech, self._new_detector, self._conversation.audio)
         for track in tracks:
             if given.tracks[track].timing == "delivered":
                 self._playout[track] = Playout(given.playout, 8000)
+        self._conversation.begin(given.call, self._playout.get("agent"))
         self._teller.started(given, given.playout.name if self._playout else None)
 
-    def _take(self, given: inputs.Input) -> None:
+    def _take(self, given: inputs.Input | None) -> None:
+        if self._closing is not None:
+            self.ended = given is not None and self._closing.take(given)
+            return
         match given:
             case inputs.Audio():
                 self._audio(given)
@@ -119,9 +118,12 @@ class CallMonitor:
                 self._elapsed(at)
             case inputs.CallEnded():
                 self._end(given)
+            case None:
+                self._health.impossible()
             case _:
                 self._advance(everything=True)
                 self._aside(given)
+                self._wait()
 
     def _aside(self, given: inputs.Input) -> None:
         """Anything but audio and time: what was heard before it is settled first."""
@@ -132,8 +134,8 @@ class CallMonitor:
                     self._cut(self._playout[track], at, response)
             case inputs.Stall(track=track, at=at, until=until):
                 self._stall(track, at, until)
-            case inputs.Text():
-                self._teller.words(given, self._playout.get(given.track))
+            case inputs.Text() | inputs.Verdicts():
+                self._teller.tell(self._conversation.take(given, self._ear.now))
             case inputs.Notice():
                 self._teller.notice(given.kind, given.track, given.count, given.message, given.at)
 
@@ -145,6 +147,7 @@ class CallMonitor:
         playout = self._playout.get(track)
         if playout is not None:
             playout.deliver(audio.at, audio.pcm, audio.response)
+            self._conversation.delivered(track, audio.response, len(audio.pcm))
             return
         lane = ear.lanes[track]
         if self._health.missing:
@@ -164,10 +167,12 @@ class CallMonitor:
 
     def _play(self, until: int) -> None:
         """Let the delivered tracks play up to `until`; between two responses they are silent."""
+        self._conversation.heard.played(until)
         for track, playout in self._playout.items():
             lane = self._ear.lanes[track]
             for heard in playout.release(until):
                 lane.audio(heard.at_ms, heard.pcm)
+                self._conversation.played(track, heard.response, len(heard.pcm))
             lane.framer.blank(until, unknown=False)
 
     def _cut(self, playout: Playout, at: int, response: int | None) -> None:
@@ -175,6 +180,7 @@ class CallMonitor:
         silent_from = playout.cut(at, response)
         if playout.unheard_ms > unheard:
             self._timeline.cut(silent_from)
+            self._conversation.heard.cut(silent_from, playout.unheard_ms - unheard)
 
     def _stall(self, track: inputs.Track, at: int, until: int) -> None:
         lane = self._ear.lanes.get(track)
@@ -190,14 +196,13 @@ class CallMonitor:
     def _advance(self, everything: bool = False) -> None:
         """Once something can follow from it, or `everything` is wanted: release what every track has reached, and say
         what follows."""
-        ear, timeline, teller = self._ear, self._timeline, self._teller
-        if everything or (ear.reached >= self._hold and ear.reached >= self._wait()):
-            agent = self._playout.get("agent")
+        ear, teller = self._ear, self._teller
+        if everything or (ear.reached >= self._hold and not (ear.may_extend and ear.reached < self._wait())):
             for now, edges in ear.moments():
-                while (wake := timeline.wake) is not None and wake < now:
-                    teller.step(wake, [], agent)
-                if edges or timeline.wake == now:
-                    teller.step(now, edges, agent)
+                while (wake := teller.wake) is not None and wake < now:
+                    teller.reach(wake, [])
+                if edges or teller.wake == now:
+                    teller.reach(now, edges)
                 if now >= self._next_look:
                     self._look_after(now)
             self._wait()
@@ -208,9 +213,9 @@ class CallMonitor:
 
     def _wait(self) -> int:
         """Let audio wait from which nothing can follow. -> the frame up to which it does."""
-        wake = self._timeline.wake
+        wake = self._teller.wake
         until = self._next_look if wake is None else min(wake, self._next_look)
-        self._hold = self._ear.hold(0 if self._health.missing else until, self._timeline.settled)
+        self._hold = self._ear.hold(0 if self._health.missing else until)
         return self._hold
 
     def _look_after(self, now: int) -> None:
@@ -226,21 +231,19 @@ class CallMonitor:
     def _end(self, given: inputs.CallEnded) -> None:
         ear, timeline, teller = self._ear, self._timeline, self._teller
         self._play(given.at)
+        end = max(given.at, self._heard_ms)
         for lane in ear.lanes.values():
             lane.framer.finish()
-        end = max([given.at, *(lane.framer.position for lane in ear.lanes.values())])
-        for lane in ear.lanes.values():
             lane.framer.blank((end + FRAME_MS - 1) // FRAME_MS * FRAME_MS, unknown=False)
         self._advance(everything=True)
-        agent = self._playout.get("agent")
         timeline.mark_end()
-        teller.step(*ear.finish(), agent)
-        teller.say(timeline.finish(ear.now), agent)
-        if given.message:
+        teller.step(*ear.finish())
+        teller.say(timeline.finish(ear.now))
+        if given.message and given.cause not in ("hangup", "end_of_file"):
             teller.notice("closed", None, 1, given.message, given.at)
         for track, playout in self._playout.items():
             self._health.not_played(track, playout.late_dropped, playout.overflow_ms)
         for trouble in self._health.rest(ear.now, ear.lanes):
             teller.notice(*trouble)
-        self.ended = True
-        teller.ended(given.at or end, given.cause)
+        self._closing = Closing(teller, self._conversation, ear.now, end, given.cause)
+        self.ended = self._closing.over

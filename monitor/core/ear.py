@@ -14,7 +14,8 @@ from monitor.core.framing import Framer
 from monitor.core.lockstep import Lane, Lockstep
 from monitor.core.segments import Edge, Segmenter
 from monitor.core.speech import ECHO_FRAMES, VOICED, EchoGate, NewDetector, SpeechSettings, TrackFrames
-from monitor.core.tones import ToneFrame, tone_frame
+from monitor.core.tones import ToneFrame, tone_frames
+from monitor.core.turn_audio import TurnAudio
 
 MAX_RELEASE = 500
 """Frames released in one go."""
@@ -25,20 +26,26 @@ Moment = tuple[int, list[tuple[int, Edge]]]
 
 class Ear:
     """Hears the tracks of one call. `tracks`: the ones that exist, the caller first; a side is 0 for the caller, 1 for
-    the agent."""
+    the agent. `kept`: keeps the sound of turns, where there is a transcriber."""
 
-    def __init__(self, tracks: list[Track], settings: SpeechSettings, detector: NewDetector) -> None:
+    def __init__(
+        self, tracks: list[Track], settings: SpeechSettings, detector: NewDetector, kept: TurnAudio | None = None
+    ) -> None:
         self._settings = settings
+        self._kept = kept
         self._new_detector = detector
         self._sides = {track: 0 if track == "caller" else 1 for track in tracks}
         self.lanes: dict[Track, Lane] = {}
         self._segmenters: dict[Track, Segmenter] = {}
+        self._rows: list[tuple[int, Lane, Segmenter]] = []
         for track in tracks:
             self._lay(track, 8000)
         self.lockstep = Lockstep(self.lanes, settings.stall_after_ms)
         self._gate = EchoGate(settings.echo_gate_db, settings.floor_dbfs, 8000)
         self.frame = 0
         """The first frame that has not been released."""
+        self.may_extend = False
+        """The hold ends where a quiet track has not been listened to: it may be longer when it has been."""
 
     @property
     def now(self) -> int:
@@ -47,12 +54,17 @@ class Ear:
 
     def _lay(self, track: Track, rate: int) -> None:
         frames = TrackFrames(rate, self._settings, self._new_detector(rate))
-        self.lanes[track] = Lane(Framer(rate), frames)
 
-        def look(k: int, energy: int) -> ToneFrame:
-            return tone_frame(frames.audio(k - 1), frames.audio(k), energy)
+        def look(first: int, energies: list[int]) -> list[ToneFrame]:
+            return tone_frames([frames.audio(k) for k in range(first - 1, first + len(energies))], energies)
 
         self._segmenters[track] = Segmenter(self._settings, look)
+        kept = None if self._kept is None else self._kept.lay(track, rate)
+        self.lanes[track] = Lane(Framer(rate), frames, kept)
+        if len(self.lanes) == 2:
+            caller, agent = self.lanes.values()
+            caller.other, agent.other = agent, caller
+        self._rows = [(self._sides[track], lane, self._segmenters[track]) for track, lane in self.lanes.items()]
 
     def takes(self, track: Track, rate: int) -> bool:
         """Is audio of this rate in order for the track? Its first piece settles the rate."""
@@ -69,21 +81,18 @@ class Ear:
         """The first frame that some track has not brought yet."""
         return min((lane.framer.next for lane in self.lanes.values()), default=0)
 
-    def hold(self, until: int, settled: bool) -> int:
-        """Let audio wait from which nothing can follow. `until`: the media time (ms) at which something may have to be
-        said anyway; `settled`: only where a stretch opens or closes can anything follow, not from a pause in one.
-        -> the frame up to which tracks may wait."""
-        frame = until // FRAME_MS
-        for track, lane in self.lanes.items():
-            lane.hear()
-            frames, segmenter = lane.frames, self._segmenters[track]
-            if segmenter.idle and VOICED not in frames.kinds:
-                soonest = frames.horizon + (segmenter.soonest if settled else 2)
-            elif settled:
-                soonest = self.frame + segmenter.soonest
-            else:
-                soonest = self.frame + 1 + segmenter.going_on
-            frame = min(frame, soonest)
+    def hold(self, until: int) -> int:
+        """Let audio wait from which nothing can follow: nothing does before a stretch opens or closes, or the media
+        time comes to `until` (ms). -> the frame up to which tracks may wait."""
+        frame, self.may_extend = until // FRAME_MS, False
+        for _, lane, segmenter in self._rows:
+            listened = self.frame
+            if idle := segmenter.idle:
+                lane.hear()
+                if VOICED not in lane.frames.kinds:
+                    listened = lane.frames.horizon
+            if listened + segmenter.soonest < frame:
+                frame, self.may_extend = listened + segmenter.soonest, idle
         for lane in self.lanes.values():
             lane.hold = frame
         return frame
@@ -91,33 +100,27 @@ class Ear:
     def moments(self) -> Iterator[Moment]:
         """Release what every track has reached: the moments at which edges became known, in order, and after each
         stretch of frames the moment at its end."""
-        for lane in self.lanes.values():
+        rows = self._rows
+        for _, lane, _ in rows:
             lane.hear()
-        lanes = [(self._sides[track], lane.frames, self._segmenters[track]) for track, lane in self.lanes.items()]
-        while count := min([len(frames.kinds) for _, frames, _ in lanes], default=0):
+        while count := min([len(lane.frames.kinds) for _, lane, _ in rows], default=0):
             count = min(count, MAX_RELEASE)
             known: dict[int, list[tuple[int, Edge]]] = {}
-            speech = [self._speech(side, frames, count) for side, frames, _ in lanes]
-            for (side, frames, segmenter), kinds in zip(lanes, speech, strict=True):
-                if segmenter.idle and VOICED not in kinds:
+            for side, lane, segmenter in rows:
+                frames = lane.frames
+                if segmenter.idle and frames.kinds.find(VOICED, 0, count) < 0:
                     continue
+                kinds = self._gate.speech(frames, lane.other.frames if lane.other else None, count)
                 for edge in segmenter.feed(self.frame, kinds, frames.energy, ECHO_FRAMES):
                     known.setdefault(edge.known, []).append((side, edge))
-            for _, frames, _ in lanes:
-                frames.drop(count)
+            for _, lane, segmenter in rows:
+                lane.frames.drop(count, segmenter.looks_back_to)
             self.frame += count
             for moment in sorted(known):
                 yield moment, known[moment]
             if self.now not in known:
                 yield self.now, []
 
-    def _speech(self, side: int, frames: TrackFrames, count: int) -> bytes:
-        other = self.lanes.get("caller" if side else "agent")
-        return self._gate.speech(frames, other.frames if other else None, count)
-
     def finish(self) -> Moment:
         """The last edges, when everything has been released."""
-        edges = []
-        for track, segmenter in self._segmenters.items():
-            edges += [(self._sides[track], edge) for edge in segmenter.finish(self.now)]
-        return self.now, edges
+        return self.now, [(side, edge) for side, _, segmenter in self._rows for edge in segmenter.finish(self.now)]

@@ -39,6 +39,16 @@ def _turn_taking(state: events.TurnTaking) -> dict[str, Any]:
     return {"score": state.score, "transitions": state.transitions}
 
 
+def _relevancy(state: events.Relevancy) -> dict[str, Any]:
+    return {
+        "score": state.score,
+        "relevant": state.relevant,
+        "judged": state.judged,
+        "unscored": state.unscored,
+        "assistant_turns": state.assistant_turns,
+    }
+
+
 def _body(event: events.Event) -> dict[str, Any]:
     match event:
         case events.CallStarted():
@@ -71,6 +81,26 @@ def _body(event: events.Event) -> dict[str, Any]:
                 "transition": {"from_turn": event.from_turn, "to_turn": event.to_turn, "reason": event.reason},
                 "turn_taking": _turn_taking(event.turn_taking),
             }
+        case events.RelevancyJudged():
+            return {
+                "turn": {"index": event.turn.index},
+                "verdict": event.verdict,
+                "reason": event.reason,
+                "window": event.window,
+                "batch": event.batch,
+                "judge": event.judge,
+                "relevancy": _relevancy(event.relevancy),
+            }
+        case events.RelevancyScored():
+            return {
+                "turns": event.turns,
+                "score": event.score,
+                "confidence": event.confidence,
+                "reason": event.reason,
+                "batch": event.batch,
+                "judge": event.judge,
+                "relevancy": _relevancy(event.relevancy),
+            }
         case events.Notice():
             return {"kind": event.kind, "track": event.track, "count": event.count, "message": event.message}
         case events.CallEnded():
@@ -102,4 +132,17 @@ def clean_text(text: str) -> str:
 
 def encode(event: events.Event) -> bytes:
     """The event's line: UTF-8 JSON without a line break inside or behind."""
-    return _json.encode(event_to_dict(event))
+    told = event_to_dict(event)
+    try:
+        return _json.encode(told)
+    except UnicodeEncodeError:
+        return _json.encode(_clean(told))
+
+
+def _clean(part: Any) -> Any:
+    """The same, with every text as UTF-8 can hold it."""
+    if isinstance(part, str):
+        return clean_text(part)
+    if isinstance(part, dict):
+        return {clean_text(key): _clean(value) for key, value in part.items()}
+    return [_clean(one) for one in part] if isinstance(part, list | tuple) else part

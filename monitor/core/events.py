@@ -22,6 +22,7 @@ EndedBy = Literal["silence", "interruption", "stall", "call_end"]
 TransitionKind = Literal["gap", "user_barge_in", "agent_overlap"]
 Cause = Literal["hangup", "disconnected", "end_of_file", "stopped", "failed"]
 TextReason = Literal["transcript", "response", "correction"]
+Verdict = Literal["yes", "no", "unscored"]
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,6 +83,17 @@ class TurnTaking(msgspec.Struct, frozen=True):
 
     score: float | None
     transitions: int
+
+
+class Relevancy(msgspec.Struct, frozen=True):
+    """The running score of turn relevancy, relevant ÷ judged; None while nothing is judged. `assistant_turns`: all of
+    the call so far, without backchannels. `relevant` is None where a judge of whole conversations gives the score."""
+
+    score: float | None
+    relevant: int | None
+    judged: int
+    unscored: int
+    assistant_turns: int
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
@@ -156,6 +168,34 @@ class TransitionWithdrawn(Event, frozen=True, kw_only=True):
     to_turn: int
     reason: str
     turn_taking: TurnTaking
+
+
+class RelevancyJudged(Event, frozen=True, kw_only=True):
+    """An assistant turn has its verdict. `window`: the indexes of the turns that the judge was shown, the judged one
+    the last. `batch`, `judge`: None where nobody was asked."""
+
+    type: ClassVar[str] = "relevancy.judged"
+    turn: Turn
+    verdict: Verdict
+    reason: str | None
+    window: tuple[int, ...]
+    batch: int | None
+    judge: str | None
+    relevancy: Relevancy
+
+
+class RelevancyScored(Event, frozen=True, kw_only=True):
+    """A judge of whole conversations has given its score, or (`score` None) has not. `turns`: the assistant turns that
+    it was asked for anew."""
+
+    type: ClassVar[str] = "relevancy.scored"
+    turns: tuple[int, ...]
+    score: float | None
+    confidence: float | None
+    reason: str | None
+    batch: int
+    judge: str | None
+    relevancy: Relevancy
 
 
 class Notice(Event, frozen=True, kw_only=True):

@@ -34,6 +34,7 @@ class FeedHealth:
         """How many of each kind of notice were told."""
         self._bad: dict[Track, int] = {}
         self._overruns: dict[Track, int] = {}
+        self._impossible = 0
         self.missing: dict[str, tuple[int, int]] = {}
         """The outages that go on: track -> (from, until) in ms."""
         self._not_played: dict[Track, tuple[int, int]] = {}  # what was told of each: pieces, ms
@@ -47,6 +48,10 @@ class FeedHealth:
     def bad(self, track: Track) -> None:
         """Audio that cannot be used: of a track that this call does not have, of another rate, or half a sample."""
         self._bad[track] = self._bad.get(track, 0) + 1
+
+    def impossible(self) -> None:
+        """An input whose time cannot be."""
+        self._impossible += 1
 
     def overrun(self, track: Track) -> None:
         """The other track ran too far ahead of this one."""
@@ -104,6 +109,10 @@ class FeedHealth:
                 n = self._bad.pop(track)
                 message = f"{n} pieces of {track} audio could not be used: wrong track, rate or length"
                 out.append(Trouble("bad_payload", track, n, message, now))
+        if self._impossible and self._may("bad_payload", "", now, every):
+            n, self._impossible = self._impossible, 0
+            message = f"{n} inputs had an impossible time, more than ten minutes ahead of the call"
+            out.append(Trouble("bad_payload", None, n, message, now))
         for track in list(self._overruns):
             if self._may("overload", track, now, every):
                 n = self._overruns.pop(track)

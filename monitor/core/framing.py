@@ -59,8 +59,8 @@ class Framer:
         return self.next * FRAME_MS + len(self._part) // (2 * self._per_ms)
 
     def follows(self, at: int, pcm: bytes) -> bool:
-        """The short way for a piece that is exactly the next frame. -> whether it was; if not, nothing has been done.
-        """
+        """The short way for a piece that is exactly the next frame. -> whether it was; if not, nothing has been
+        done."""
         if len(pcm) != self._size or self._part or not -SNAP_MS <= at - self.next * FRAME_MS <= SNAP_MS:
             return False
         self._audio.append(pcm)

@@ -12,12 +12,14 @@ from array import array
 LOUD_FRAMES = 500
 """The loud level of a stretch comes from its last ten seconds."""
 
+KEPT_FRAMES = 600
+
 LOUD_SHARE = 0.95
 
 
 class Levels:
     """The energies (sums of squares) of a stretch's frames from frame `first` on; 0 where it had no voice. Memory: the
-    newest 500 to 1000."""
+    newest 500 to 600."""
 
     __slots__ = ("_energy", "_factor", "_most", "first")
 
@@ -33,16 +35,20 @@ class Levels:
     def __getitem__(self, frame: int) -> int:
         return self._energy[frame - self.first]
 
+    def since(self, frame: int) -> list[int]:
+        """The energies from `frame` on."""
+        return self._energy[frame - self.first :].tolist()
+
     def add(self, energy: int) -> None:
         """The next frame."""
         self._energy.append(energy)
-        if len(self._energy) > 2 * LOUD_FRAMES:
+        if len(self._energy) > KEPT_FRAMES:
             self.drop(len(self._energy) - LOUD_FRAMES)
 
     def extend(self, energies: list[int]) -> None:
         """The next frames."""
         self._energy.extend(energies)
-        if len(self._energy) > 2 * LOUD_FRAMES:
+        if len(self._energy) > KEPT_FRAMES:
             self.drop(len(self._energy) - LOUD_FRAMES)
 
     def drop(self, frames: int) -> None:

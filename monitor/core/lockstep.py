@@ -11,6 +11,7 @@ from connectors.inputs import Track
 from monitor.core.clock import FRAME_MS
 from monitor.core.framing import Framer
 from monitor.core.speech import TrackFrames
+from monitor.core.turn_audio import TrackAudio
 
 MAX_LEAD_FRAMES = 10 * 60 * 1000 // FRAME_MS
 """How far one track may run ahead of the other before the other counts as stalled."""
@@ -20,23 +21,31 @@ MAX_UNHEARD_FRAMES = 50
 
 
 class Lane:
-    """One track on its way through the first rooms: its framer and its waiting frames.
+    """One track on its way through the first rooms: its framer and its waiting frames. `kept`: where its sound is kept
+    for a transcriber, if there is one.
 
-    `hold`: the frame up to which nothing follows from this track, whatever it brings; until then its audio may wait.
+    `hold`: the frame up to which nothing follows from what the tracks bring, whatever it is: their audio may wait.
+    `other`: the lane of the other track, if there is one.
     """
 
-    __slots__ = ("frames", "framer", "hold")
+    __slots__ = ("framer", "frames", "hold", "kept", "other")
 
-    def __init__(self, framer: Framer, frames: TrackFrames) -> None:
+    def __init__(self, framer: Framer, frames: TrackFrames, kept: TrackAudio | None = None) -> None:
         self.framer = framer
         self.frames = frames
+        self.kept = kept
         self.hold = 0
+        self.other: Lane | None = None
 
     def keep(self, at: int, pcm: bytes, rate: int) -> bool:
         """The short way for a live packet: one frame, in order, from which nothing can follow yet. -> whether it is
         one and has been taken; if not, nothing has been done."""
-        framer = self.framer
-        return framer.next + 1 < self.hold and rate == framer.rate and framer.follows(at, pcm)
+        framer, hold = self.framer, self.hold
+        if framer.next + 1 >= hold:
+            other = self.other
+            if other is None or other.framer.next >= hold or framer.next >= hold + MAX_UNHEARD_FRAMES:
+                return False
+        return rate == framer.rate and framer.follows(at, pcm)
 
     def audio(self, at: int, pcm: bytes) -> None:
         """A piece of the track: s16le samples from `at` ms on."""
@@ -51,6 +60,8 @@ class Lane:
         if self.framer.next > self.frames.horizon:
             for block in self.framer.take():
                 self.frames.hear(block)
+                if self.kept is not None:
+                    self.kept.hear(block, self.frames.base)
 
 
 class Lockstep:

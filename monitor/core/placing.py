@@ -1,12 +1,9 @@
 """Room 7: which stretch begins a turn, continues one, or is a listener's noise.
 
-The rule, over both sides in order of start: a stretch continues its side's last turn if it begins within
-`max_pause_ms` of
-that turn's end, unless the other side took the floor in between (its last turn began in that pause). Backchannels
-take no
-part. Whether a group is a backchannel is often known only later; until then every answer still possible is followed,
-and
-what is the same in all of them is told at once.
+The rule, over both sides in order of start: a stretch continues its side's last turn if it begins within `max_pause_ms`
+of that turn's end, unless the other side took the floor in between (its last turn began in that pause). Backchannels
+take no part. Whether a group is a backchannel is often known only later; until then every answer still possible is
+followed, and what is the same in all of them is told at once.
 """
 
 from __future__ import annotations

@@ -95,7 +95,9 @@ class RelevancySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
             if "usd_per_million" in name and price is not None and not 0 <= price < float("inf"):
                 raise ValueError(f"{name} must be a price of 0 or more; got {price!r}")
         if self.max_cost_per_call is not None and (missing := self._missing_prices()):
-            raise ValueError(f"max_cost_per_call cannot be kept while the price is unknown: set {' and '.join(missing)}")
+            raise ValueError(
+                f"max_cost_per_call cannot be kept while the price is unknown: set {' and '.join(missing)}"
+            )
 
     def _missing_prices(self) -> list[str]:
         """The prices that the judges of this mode need for a cost to be known, and that are not set."""
@@ -113,9 +115,10 @@ def check_base_url(name: str, url: str | None) -> None:
         return
     try:
         parts = urlsplit(url)
-        good, secret = parts.scheme in ("http", "https") and bool(parts.hostname), "@" in parts.netloc or parts.query
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        secret = "@" in parts.netloc or bool(parts.query)
     except ValueError:
-        good, secret = False, ""
+        good, secret = False, "@" in url
     if secret:
         raise ValueError(f"{name} holds a password or a query: give the key in the environment, the address without it")
     if not good:

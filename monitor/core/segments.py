@@ -23,6 +23,10 @@ from monitor.core.levels import Levels
 from monitor.core.speech import SILENT, UNKNOWN, VOICED, ZERO, SpeechSettings
 from monitor.core.tones import ToneFrame, ToneGuard
 
+NEVER = 1 << 60
+TONE_FRAMES_BACK = 6
+"""After a tone a voice is found within five frames; each is looked at together with the one before it."""
+
 MAX_CANDIDATE_FRAMES = 15
 """A candidate that has not opened after 300 ms begins anew: nothing may hold the timeline back for longer."""
 
@@ -41,8 +45,8 @@ VOICES = bytes([VOICED])
 
 RISE, FALL, OPEN, LULL, RESUME, CLOSE = "rise", "fall", "open", "lull", "resume", "close"
 
-LookAt = Callable[[int, int], ToneFrame]
-"""(frame, energy) -> what the tone guard makes of that frame."""
+LookAt = Callable[[int, list[int]], list[ToneFrame]]
+"""(first frame, energies) -> what the tone guard makes of these frames."""
 
 
 class Segmenter:
@@ -83,9 +87,9 @@ class Segmenter:
         return 1 if self._tone else max(1, self._fewest - len(self._levels))
 
     @property
-    def going_on(self) -> bool:
-        """An open stretch is voiced up to now: the next edge is a lull."""
-        return self._open and not self._silent + self._lost
+    def looks_back_to(self) -> int:
+        """The tone guard looks at no frame before this one any more; a candidate that was a tone may begin anew."""
+        return self._looked - TONE_FRAMES_BACK if self._counter and not self._open else NEVER
 
     def feed(self, first: int, kinds: bytes, energy: list[int], offset: int = 0) -> list[Edge]:
         """The next frames, from `first` on: their kinds, and in `energy`, from `offset` on, the energies of the voiced
@@ -171,8 +175,8 @@ class Segmenter:
                 self._counter = FRAME_MS
                 edges += [Edge(known, FALL, known), Edge(known, RISE, k * FRAME_MS)]
             return
-        self._listen(k + 1)
         if self._tone:
+            self._listen(k + 1)
             ago = self._guard.recent_voice()
             if ago is None:
                 return
@@ -182,9 +186,9 @@ class Segmenter:
             self._looked = begin
             self._levels.drop(begin - self._levels.first)
             edges.append(Edge(known, RISE, begin * FRAME_MS))
-            self._listen(k + 1)
         if (k + 1 - self._start) * FRAME_MS < self._shortest:
             return
+        self._listen(k + 1)
         if self._guard.sounds_like_voice():
             self._opened(known, edges)
         elif self._guard.is_tone() and (k + 1 - self._start) * FRAME_MS >= 450:
@@ -192,8 +196,9 @@ class Segmenter:
             edges.append(Edge(known, FALL, known))
 
     def _listen(self, until: int) -> None:
-        for k in range(max(self._looked, self._levels.first), until):
-            self._guard.add(self._look(k, self._levels[k]))
+        first = max(self._looked, self._levels.first)
+        for frame in self._look(first, self._levels.since(first)[: until - first]):
+            self._guard.add(frame)
         self._looked = until
 
     def _opened(self, known: int, edges: list[Edge]) -> None:

@@ -26,9 +26,6 @@ SILENT, VOICED, UNKNOWN, ZERO = 0, 1, 2, 3
 ECHO_FRAMES = 12
 """The echo gate looks back this many frames of the other track, and at the current one: 260 ms."""
 
-KEPT_FRAMES = 32
-"""Frames of audio kept behind the released ones, for the tone guard's look back to where a stretch began."""
-
 
 class Detector(Protocol):
     """Says of each 20 ms frame whether it holds voice. Stateful: one for each track, frames in order."""
@@ -136,7 +133,7 @@ class TrackFrames:
         """What is known of frames, after what the detector has said of them."""
         kinds = bytearray(voiced)
         if 0 in energies:
-            kinds = bytearray(flag or (SILENT if energy else ZERO) for flag, energy in zip(voiced, energies, strict=True))
+            kinds = bytearray(flag or (SILENT if level else ZERO) for flag, level in zip(voiced, energies, strict=True))
         heard = list(compress(energies, voiced))
         gates = repeat(0) if self._background is None else self._background.gates(heard)
         for at, energy, gate in zip(compress(range(len(voiced)), voiced), heard, gates, strict=False):
@@ -149,16 +146,15 @@ class TrackFrames:
         if not block.unknown and self._blank < self._reset_after:
             heard = min(block.frames, self._reset_after - self._blank)
             self._detector.voiced(bytes(2 * self._samples * heard))
-        if not block.unknown:
-            self._warm = max(0, self._warm - block.frames)
         if block.unknown:
             self._blank += block.frames
+        else:
+            self._warm = max(0, self._warm - block.frames)
         self.kinds += bytes([UNKNOWN if block.unknown else ZERO]) * block.frames
         self.energy += [0] * block.frames
 
     def audio(self, frame: int) -> bytes | None:
-        """The samples of a frame that is not released yet, or of one of the last KEPT_FRAMES; None where none were
-        sent."""
+        """The samples of a frame that is not released yet, or is still needed; None where none were sent."""
         for first, pcm in reversed(self._audio):
             if first <= frame:
                 offset = (frame - first) * self._size
@@ -182,12 +178,12 @@ class TrackFrames:
         at = max(0, at)
         self.energy[at : at + len(energies)] = energies
 
-    def drop(self, count: int) -> None:
-        """The first `count` frames have been released."""
+    def drop(self, count: int, needed: int) -> None:
+        """The first `count` frames have been released. Audio is kept from frame `needed` on, and of the ECHO_FRAMES."""
         del self.kinds[:count]
         del self.energy[:count]
         self.base += count
-        audio, keep = self._audio, self.base - KEPT_FRAMES
+        audio, keep = self._audio, min(needed, self.base - ECHO_FRAMES)
         while audio and audio[0][0] + len(audio[0][1]) // self._size <= keep:
             audio.popleft()
 

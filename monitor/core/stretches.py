@@ -21,6 +21,10 @@ KEPT_MS = 12_000
 """Stretches older than this decide nothing any more, unless a group still waits for them."""
 
 
+LEAD_MS = 200
+"""A backchannel comes when the other has been speaking for so long, and the other speaks on for so long."""
+
+
 class Stretch:
     """Speech of one side. `end`: its last voice; while it is open (`closed` false) the least it can be."""
 
@@ -62,8 +66,7 @@ class LiveTurn:
 
 class Group:
     """Neighbouring stretches of one side. `fate`: None while it is open whether it is a backchannel (True) or belongs
-    to
-    a turn (False)."""
+    to a turn (False)."""
 
     __slots__ = ("closed", "fate", "side", "stretches", "turn")
 
@@ -146,8 +149,13 @@ class Side:
         """Media time has come to `now`: the open stretch has lasted, a silent group may have closed."""
         if self.open is not None:
             self.open.end = max(self.open.end, self.voiced(now) - self._trim, self.open.start)
-        elif self.group is not None and not self.group.closed and self.watermark(now) >= self.group.end + self._join:
+        elif self.group is not None and self.watermark(now) >= self.closes_at:
             self.group.closed = True
+
+    @property
+    def closes_at(self) -> int:
+        """Its last group is over when nothing has begun before this media time."""
+        return -FAR if self.group is None else self.group.end + self._join
 
     def forget(self, before: int) -> None:
         """Drop closed stretches that ended before `before`, except the last."""
@@ -158,27 +166,25 @@ class Side:
                 kept.remove(stretch)
 
 
-def is_backchannel(
-    group: Group, other: Side, now: int, longest_ms: int, around_ms: int, resume_ms: int, lead_ms: int = 200
-) -> bool | None:
+def is_backchannel(group: Group, other: Side, now: int, longest_ms: int, around_ms: int, resume_ms: int) -> bool | None:
     """Is `group` a listener's noise inside the other's talk? None: not known yet.
 
-    A backchannel lasts at most `longest_ms`; the other spoke within `around_ms` before it (and began `lead_ms` before
-    it), and speaks on `lead_ms` beyond it, or again within `resume_ms` of its own last sound.
+    A backchannel lasts at most `longest_ms`; the other spoke within `around_ms` before it (and began 200 ms before it),
+    and speaks on 200 ms beyond it, or again within `resume_ms` of its own last sound.
     """
     start, end = group.start, group.end
     if end - start > longest_ms:
         return False
     mark = other.watermark(now)
-    before = [s for s in other.stretches if s.start < start - lead_ms]
+    before = [s for s in other.stretches if s.start < start - LEAD_MS]
     sure = [s for s in before if s.end > start - around_ms]
     if not sure:
-        waiting = any(not s.closed for s in before) or mark < start - lead_ms
+        waiting = any(not s.closed for s in before) or mark < start - LEAD_MS
         return None if waiting else False
     if not group.closed or not group.stretches[-1].closed:
         return None
     floor = max(s.end for s in sure)  # the least it can be, while one of them goes on
-    if any(s.end > end + lead_ms and s.start < floor + resume_ms for s in other.stretches):
+    if any(s.end > end + LEAD_MS and s.start < floor + resume_ms for s in other.stretches):
         return True
     going_on = any(not s.closed for s in other.stretches)
     return None if going_on or mark < floor + resume_ms else False

@@ -7,14 +7,14 @@ from typing import Any
 from connectors import inputs
 from monitor.core import events
 from monitor.core.clock import Span
+from monitor.core.conversation import Conversation
 from monitor.core.measures.panel import Panel
 from monitor.core.measures.turn_taking import turn_taking_summary
-from monitor.core.playout import Playout
+from monitor.core.relevancy import Happening
 from monitor.core.segments import Edge
 from monitor.core.timeline import Timeline, Told
 from monitor.core.transitions import Passing, Transitions, Withdrawn
 from monitor.core.turn_taking import PlainScore, RunningScore, TurnTakingSettings
-from monitor.core.words import Spoken, Words
 
 RECENT_TURNS = 64
 """A transition's turns are looked up among so many; neighbours are never further apart."""
@@ -23,14 +23,14 @@ RECENT_TURNS = 64
 class Teller:
     """Turns one call's happenings into its events, numbered and in order. `taken` hands them over."""
 
-    def __init__(self, timeline: Timeline, settings: TurnTakingSettings) -> None:
+    def __init__(self, timeline: Timeline, settings: TurnTakingSettings, conversation: Conversation) -> None:
         self._timeline = timeline
         self._settings = settings
         self._transitions = Transitions(timeline, settings.count_backchannels)
         self.score = RunningScore()
         self._plain = PlainScore()
         self._panel = Panel(())
-        self._words = Words()
+        self._conversation = conversation
         self._call = ""
         self._known = 0
         self._seq = 0
@@ -68,24 +68,45 @@ class Teller:
         """Media time has come to `now`: what is told from here on could not be told before."""
         self._known = max(self._known, now)
 
-    def step(self, now: int, edges: list[tuple[int, Edge]], playout: Playout | None) -> None:
+    @property
+    def wake(self) -> int | None:
+        """The next media time at which something may have to be said although nothing comes, or None."""
+        turns, words = self._timeline.wake, self._conversation.wake
+        if words is None or turns is None:
+            return turns if words is None else words
+        return min(turns, words)
+
+    def reach(self, now: int, edges: list[tuple[int, Edge]]) -> None:
+        """Media time has come to `now`, with these edges, or because of `wake`."""
+        if edges or self._timeline.wake == now:
+            self.step(now, edges)
+        if (wake := self._conversation.wake) is not None and wake <= now:
+            self.known(now)
+            self.tell(self._conversation.look(now))
+
+    def step(self, now: int, edges: list[tuple[int, Edge]]) -> None:
         """Media time has come to `now`, with these edges (side, edge) known at it."""
         self.known(now)
-        self.say(self._timeline.step(now, edges), playout)
+        told = self._timeline.step(now, edges)
+        if told or self._timeline.changed:
+            self.say(told)
         for stretch in self._timeline.closed:
             self._panel.stretch(inputs.TRACKS[stretch.side], Span(stretch.start, stretch.end))
 
-    def say(self, told: list[Told], playout: Playout | None) -> None:
-        """Tell what the timeline says, then what it means for the transitions."""
+    def say(self, told: list[Told]) -> None:
+        """Tell what the timeline says, then what it means for the words, then for the transitions."""
         for what, turn in told:
             if what == "started":
                 self._turns[turn.index] = turn
                 self._emit(events.TurnStarted, turn.start_ms, turn=turn)
                 self._panel.turn_started(turn)
+                self.tell(self._conversation.started(turn, self._known))
             elif what == "updated":
                 self._emit(events.TurnUpdated, turn.end_ms, turn=turn)
             else:
-                self._turn_ended(self._words.ended(turn, playout))
+                worded, more = self._conversation.ended(turn, self._known)
+                self._turn_ended(worded)
+                self.tell(more)
         if self._timeline.changed:
             for change in self._transitions.update():
                 self._passing(change)
@@ -119,11 +140,16 @@ class Teller:
         if change.final:
             self._panel.transition(transition, before, after)
 
-    def words(self, given: inputs.Text, playout: Playout | None) -> None:
-        """Words have come from the source."""
-        told: list[Spoken] = self._words.text(given, playout)
-        for turn, text, reason in told:
-            self._emit(events.TurnText, turn.end_ms, turn=turn, text=text, reason=reason)
+    def tell(self, happenings: list[Happening]) -> None:
+        """What follows from words and verdicts."""
+        for kind, at, fields in happenings:
+            self._emit(kind, at, **fields)
+
+    def close(self, now: int) -> None:
+        """The call is over and every turn has ended: the last that is to be said of its words."""
+        self.tell(self._conversation.close(now))
+        if count := self._conversation.unplaced:
+            self.notice("unplaced_text", None, count, f"{count} texts belong to no turn that was heard", now)
 
     def notice(self, kind: str, track: str | None, count: int, message: str, at: int) -> None:
         """Something about the feed itself."""
@@ -154,7 +180,7 @@ class Teller:
             "talk": found.pop("talk"),
             "turn_taking": turn_taking_summary(self.score, self._plain, self._settings),
             **found,
-            "relevancy": None,
+            "relevancy": self._conversation.summary,
             "alerts": {},
             "notices": dict(self.notices),
         }

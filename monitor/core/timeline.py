@@ -1,10 +1,9 @@
 """Room 7, told: edges of both tracks -> turns as they start, go on and end, and who holds the floor.
 
 A turn starts when its first stretch is sure (100 ms of voice). It ends when its side has been silent for
-`max_pause_ms`,
-or the other side has taken the floor in its silence. A turn that has ended never changes its times again. Times are
-media
-milliseconds; whatever becomes true at a moment is told at that moment, however the audio was cut.
+`max_pause_ms`, or the other side has taken the floor in its silence. A turn that has ended never changes its times
+again. Times are media milliseconds; whatever becomes true at a moment is told at that moment, however the audio was
+cut.
 """
 
 from __future__ import annotations
@@ -15,28 +14,17 @@ import msgspec
 
 from monitor.core.clock import FRAME_MS, Span
 from monitor.core.events import EndedBy, Role, Turn
+from monitor.core.giving_way import GivingWay, TimelineSettings
 from monitor.core.placing import Placing
 from monitor.core.segments import Edge
 from monitor.core.speech import SpeechSettings
 from monitor.core.stretches import KEPT_MS, LiveTurn, Side, Stretch, is_backchannel
+from monitor.core.waking import grid_end, next_wake
 
 ROLES: tuple[Role, Role] = ("user", "assistant")
 CUT_BEFORE_MS, CUT_AFTER_MS = 400, 200
 """A turn that ends so near to a cut of the playback was ended by it (the trim takes up to 200 ms off an end)."""
 MAX_REMEMBERED = 64
-
-
-class TimelineSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What makes a turn, a backchannel and a barge-in. Defaults as measured on composed calls."""
-
-    max_pause_ms: int = 1000
-    backchannel_max_ms: int = 1000
-    backchannel_around_ms: int = 500
-    barge_in_min_overlap_ms: int = 200
-    barge_in_min_ms: int = 1000
-    held_ms: int = 1000
-    update_every_ms: int = 1000
-    unscored_stall_ms: int = 1000
 
 
 class Told(NamedTuple):
@@ -54,6 +42,7 @@ class Timeline:
         self._set = settings
         self.sides = [Side(n, settings.backchannel_around_ms, speech.trim_max_ms) for n in (0, 1)]
         self.placing = Placing(settings.max_pause_ms, self._announce)
+        self._giving_way = GivingWay(settings, self.sides, self.placing)
         self.turns: list[LiveTurn] = []
         self.closed: list[Stretch] = []
         """The stretches that closed in the last step."""
@@ -61,8 +50,13 @@ class Timeline:
         """A turn began, ended or had its fate decided since the transitions last looked."""
         self.now = 0
         self.wake: int | None = None
-        """The next media time at which something may have to be said although no edge comes; None: only an edge will."""
+        """The next media time at which something may have to be said although no stretch opens or closes: `_doubt`, at
+        which an answer may turn, or `_due`, of the next update."""
+        self._doubt: int | None = None
+        self._due: int | None = None
         self._next_index = 0
+        self._trim = speech.trim_max_ms
+        self._moved = False
         self._latest_end = 0
         self._cuts: list[int] = []
         self._stalls: list[Span] = []
@@ -76,37 +70,40 @@ class Timeline:
         """What a track held in `span` is unknown."""
         self._stalls = [*self._stalls[-MAX_REMEMBERED:], span]
 
-    def _next_wake(self) -> int | None:
-        if self.placing.queue or any(t.current.closed and not t.ended for t in self.turns):
-            return self.now + FRAME_MS
-        due = [t.told_until + self._set.update_every_ms for t in self.turns if not t.ended]
-        return max(self.now + FRAME_MS, min(due)) if due else None
-
-    @property
-    def settled(self) -> bool:
-        """Nothing waits to be decided: until a stretch opens or closes there are only updates to tell."""
-        return not self.placing.queue and all(turn.ended or not turn.current.closed for turn in self.turns)
-
     def step(self, now: int, edges: list[tuple[int, Edge]]) -> list[Told]:
         """Media time `now`, with the edges known at it as (side, edge), the caller's first. -> what is to be said."""
         self.now = now
-        self._told = []
         self.closed = []
+        opened = False
         for number, edge in edges:
             stretch = self.sides[number].edge(edge)
-            if stretch is not None and stretch.closed:
+            if stretch is None:
+                continue
+            if stretch.closed:
                 self.closed.append(stretch)
-            elif stretch is not None:
+            else:
                 self.placing.add(stretch)
+                opened = True
+        self._told = []
+        if opened or self.closed or (self._doubt is not None and now >= self._doubt):
+            self._look(now)
+        elif self._due is not None and now >= self._due:
+            self._update(now)
+        return self._told
+
+    def _look(self, now: int) -> None:
+        self._moved = False
         for side in self.sides:
             side.advance(now)
         self._decide(now)
         self._end(now)
+        self._forget(now)
+        if self._moved:
+            self._doubt = now + FRAME_MS  # one answer leads to the next
+        else:
+            going_on = [turn for turn in self.turns if not turn.ended]
+            self._doubt = next_wake(now, self.sides, self.placing, going_on, self._set, self._trim)
         self._update(now)
-        if edges:
-            self._forget(now)
-        self.wake = self._next_wake()
-        return self._told
 
     def mark_end(self) -> None:
         """The call ends now: what is still open is open for that reason. Comes before the tracks' last edges."""
@@ -116,9 +113,12 @@ class Timeline:
 
     def finish(self, now: int) -> list[Told]:
         """Nothing more will come, so everything can be decided. Comes after the tracks' last edges."""
+        self.now = now
         for side in self.sides:
             side.over = True
-        return self.step(now, [])
+        self._told = []
+        self._look(now)
+        return self._told
 
     def _decide(self, now: int) -> None:
         settings = self._set
@@ -132,12 +132,13 @@ class Timeline:
                     settings.backchannel_around_ms,
                     settings.max_pause_ms,
                 )
+                self._moved = self._moved or group.fate is not None
             if not self.placing.settle(self.sides, now):
                 return
-            self.changed = True
+            self.changed = self._moved = True
 
     def _announce(self, stretch: Stretch) -> LiveTurn:
-        silence = Span(self._latest_end, stretch.start)
+        silence = Span(self._silent_since(), stretch.start)
         unknown = sum(silence.overlap(stall) for stall in self._stalls)
         turn = LiveTurn(self._next_index, stretch, unknown >= self._set.unscored_stall_ms)
         self._next_index += 1
@@ -158,14 +159,22 @@ class Timeline:
             after_stall=turn.after_stall,
         )
 
+    def _silent_since(self) -> int:
+        """The latest end of any turn, up to now."""
+        going_on = (turn for turn in self.turns if not turn.ended)
+        ends = (t.end if t.current.closed else self.sides[t.side].voiced(self.now) for t in going_on)
+        return max([self._latest_end, *ends])
+
     def _end(self, now: int) -> None:
         for turn in self.turns:
-            if turn.current.closed:
+            if (
+                not turn.ended
+                and turn.current.closed
+                and self._is_over(turn, now)
+                and not self._giving_way.in_doubt(turn, self.turns, now)
+            ):
+                turn.ended = self.changed = self._moved = True
                 self._latest_end = max(self._latest_end, turn.end)
-            elif not turn.ended:
-                self._latest_end = max(self._latest_end, self.sides[turn.side].voiced(now))
-            if not turn.ended and turn.current.closed and self._is_over(turn, now) and not self._in_doubt(turn, now):
-                turn.ended = self.changed = True
                 self._told.append(Told("ended", self._ended(turn)))
 
     def _is_over(self, turn: LiveTurn, now: int) -> bool:
@@ -193,54 +202,23 @@ class Timeline:
             why = "call_end"
         elif last.stall:
             why = "stall"
-        turn.yielded = turn.yielded or (turn.fate is False and self._gave_way(turn))
+        turn.yielded = turn.yielded or (turn.fate is False and self._giving_way.found(turn, self.turns, self.now))
         told = self.snapshot(turn, turn.end - turn.start)
         return msgspec.structs.replace(told, ended_by=why)
 
-    def _gave_way(self, turn: LiveTurn) -> bool:
-        """Did the other side come in on it, with 200 ms of live speech on either side of that moment, keep the floor,
-        and did this turn then stop within a second?"""
-        overlap, keeps = self._set.barge_in_min_overlap_ms, self._set.barge_in_min_ms
-        for other in self.turns:
-            if other.side == turn.side or other.fate is True or not turn.start < other.start < turn.end:
-                continue
-            end = self._likely_end(other)
-            live = any(
-                s.start <= other.start - overlap and s.end >= other.start + overlap
-                for s in self.sides[turn.side].stretches
-            )
-            together = min(end, turn.end) - other.start
-            holds = end - other.start >= keeps or end > turn.end
-            if live and together >= overlap and holds and turn.end - other.start < self._set.held_ms:
-                return True
-        return False
-
-    def _in_doubt(self, turn: LiveTurn, now: int) -> bool:
-        """Whether it gave way still hangs on whether the one who came in will go on within this pause."""
-        return any(
-            turn.start < other.start < turn.end < other.start + self._set.held_ms
-            and other.fate is not True
-            and self._likely_end(other) <= turn.end
-            and self.sides[other.side].watermark(now) <= other.end + self._set.max_pause_ms
-            for other in self.turns
-            if other.side != turn.side and not other.ended
-        )
-
-    def _likely_end(self, turn: LiveTurn) -> int:
-        """The end of a turn if it goes on with whatever its side has said since and is not settled yet."""
-        later = [s for s in self.placing.queue if s.side == turn.side and s.turn is None and s.start > turn.start]
-        last = later[-1] if later else turn.current
-        return last.end if last.closed else max(last.end, self.sides[turn.side].voiced(self.now))
-
     def _update(self, now: int) -> None:
         every = self._set.update_every_ms
-        for turn in self.turns:
-            if turn.ended or now < turn.told_until + every:
+        going_on = [turn for turn in self.turns if not turn.ended]
+        for turn in going_on:
+            late = now - turn.told_until
+            if late < every:
                 continue
-            turn.told_until += (now - turn.told_until) // every * every
+            turn.told_until += late // every * every
             if not turn.current.closed:
                 voiced = self.sides[turn.side].voiced(now)
                 self._told.append(Told("updated", self.snapshot(turn, max(0, voiced - turn.start))))
+        self._due = min((grid_end(turn.told_until + every) for turn in going_on), default=None)
+        self.wake = min((at for at in (self._due, self._doubt) if at is not None), default=None)
 
     def _forget(self, now: int) -> None:
         oldest = min([now - KEPT_MS, *(s.group.start - 2000 for s in self.placing.queue)])

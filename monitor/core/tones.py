@@ -61,28 +61,41 @@ def _near(hz: float, table: tuple[int, ...]) -> bool:
     return any(abs(hz - tone) <= KEYPAD_TOLERANCE_HZ for tone in table)
 
 
-def tone_frame(before: bytes | None, frame: bytes | None, energy: int) -> ToneFrame:
-    """Looks at one frame (s16le) and the one before it; None for audio that was never sent. Any rate of 40 ms windows
-    with whole 25 Hz bins will do."""
-    if frame is None or not energy:
+def tone_frames(audio: list[bytes | None], energies: list[int]) -> list[ToneFrame]:
+    """Looks at frames that follow each other. `audio`: s16le samples of each, with the frame before them in front, None
+    where none were sent; `energies`: their sums of squares, 0 for those that do not count. Any rate that makes whole
+    25 Hz bins of 40 ms windows will do."""
+    size = max((len(pcm) for pcm in audio if pcm is not None), default=0)
+    if not size:
+        return [ToneFrame(energy, False, False) for energy in energies]
+    rows = (
+        np.frombuffer(b"".join(pcm or bytes(size) for pcm in audio), "<i2").astype(np.float64).reshape(len(audio), -1)
+    )
+    windows = np.concatenate((rows[:-1], rows[1:]), axis=1)
+    power = np.abs(np.fft.rfft(windows * _window(windows.shape[1]))) ** 2
+    power[:, :2] = 0.0
+    total = power.sum(axis=1).tolist()
+    peaks = zip(_take_peaks(power), _take_peaks(power), strict=True)
+    seen = zip(energies, audio[1:], total, peaks, strict=True)
+    return [_judged(energy, *two, power=whole if pcm else 0.0) for energy, pcm, whole, two in seen]
+
+
+def _take_peaks(power: NDArray[np.float64]) -> list[tuple[float, float]]:
+    """The strongest peak of each row: (Hz, the power of its bin and two on either side), which is taken out."""
+    peaks = []
+    for row, strongest in zip(power, power.argmax(axis=1).tolist(), strict=True):
+        around = row[max(0, strongest - 2) : strongest + 3]
+        peaks.append((strongest * BIN_HZ, sum(around.tolist())))
+        around[:] = 0.0
+    return peaks
+
+
+def _judged(energy: int, first: tuple[float, float], second: tuple[float, float], power: float) -> ToneFrame:
+    tonal = bool(energy) and first[1] + second[1] > TONAL_POWER * power > 0.0
+    if not tonal:
         return ToneFrame(energy, False, False)
-    pcm = (before if before is not None else bytes(len(frame))) + frame
-    samples = np.frombuffer(pcm, "<i2").astype(np.float64)
-    power = np.abs(np.fft.rfft(samples * _window(len(samples)))) ** 2
-    power[:2] = 0.0
-    total = float(power.sum())
-    if total <= 0.0:
-        return ToneFrame(energy, False, False)
-    first = int(power.argmax())
-    low, high = max(0, first - 2), first + 3
-    held = float(power[low:high].sum())
-    power[low:high] = 0.0
-    second = int(power.argmax())
-    held += float(power[max(0, second - 2) : second + 3].sum())
-    tonal = held > TONAL_POWER * total
-    pair = sorted((first * BIN_HZ, second * BIN_HZ))
-    keypad = tonal and _near(pair[0], KEYPAD_LOW) and _near(pair[1], KEYPAD_HIGH)
-    return ToneFrame(energy, tonal, keypad, tonal and _near(first * BIN_HZ, NETWORK_TONES))
+    low, high = sorted((first[0], second[0]))
+    return ToneFrame(energy, True, _near(low, KEYPAD_LOW) and _near(high, KEYPAD_HIGH), _near(first[0], NETWORK_TONES))
 
 
 def _steady(frames: list[ToneFrame]) -> bool:

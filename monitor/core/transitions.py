@@ -1,11 +1,9 @@
 """Room 8: turns -> the passing of the floor between neighbours.
 
 Neighbours of different roles, in order of start and with backchannels left out, make a transition. It is told as soon
-as
-both turns have been announced; while the earlier one goes on, its gap is the overlap so far. It is final when both are
-known to be turns and the earlier one has ended. If the later one turns out to be a backchannel, it is withdrawn.
-Where a
-second or more between the two is unknown, nothing is scored.
+as both turns have been announced; while the earlier one goes on, its gap is the overlap so far. It is final when both
+are known to be turns and the earlier one has ended. If the later one turns out to be a backchannel, it is withdrawn.
+Where a second or more between the two is unknown, nothing is scored.
 """
 
 from __future__ import annotations
