@@ -34,6 +34,8 @@ def call_row(status: Status) -> dict[str, Any]:
         "speaking": list(status.speaking),
         "waiting": None if waiting is None else seconds(waiting),
         "turn_taking": {"score": status.score, "transitions": status.transitions},
+        "relevancy": status.relevancy,
+        "awaited": {"verdicts": status.waiting_for_verdicts, "words": status.waiting_for_words},
     }
 
 

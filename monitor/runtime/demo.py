@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -36,7 +35,7 @@ Deliver = Callable[[Event], Awaitable[None]]
 
 AGENT_ID = "parcel-hotline"
 LAST_WORDS_S = 5.0
-"""How long the end of the call is waited for once the caller has hung up."""
+"""How long the end of the call is waited for once the caller has hung up, and its last verdicts are due."""
 
 
 class Demo:
@@ -78,7 +77,7 @@ class Demo:
 
     async def run(self, deliver: Deliver) -> None:
         """Hold the call and give every event of it to `deliver`, up to `call.ended`. May be called once. Raises
-        `ConfigError`, `ConnectorError` and `NoDetector` as `Service` does."""
+        `ConfigError`, `ConnectorError`, `NoDetector` and `NoJudge` as `Service` does."""
         if self._speed == 1.0:
             await self._live(deliver)
         else:
@@ -96,7 +95,7 @@ class Demo:
                 await asyncio.wait({caller, stopped}, return_when=asyncio.FIRST_COMPLETED)
                 if caller.done():
                     self.report = _report(caller)
-                    await self._await_end()
+                    await self._await_end(stopped)
             finally:
                 # The service first: a call that it ends itself ends as `stopped`, not as a hang-up of the caller's.
                 await service.stop()
@@ -113,11 +112,13 @@ class Demo:
         async for event in self._watching:
             await listening(event)
 
-    async def _await_end(self) -> None:
-        """The relay tells the end of the call a moment after the caller knows of it."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LAST_WORDS_S):
-                await self._ended.wait()
+    async def _await_end(self, stopped: asyncio.Task[object]) -> None:
+        """The relay tells the end of the call a moment after the caller knows of it, and once its last verdicts are in;
+        whoever wants to stop does not wait for those."""
+        ended = asyncio.create_task(self._ended.wait(), name="end of the call")
+        within = LAST_WORDS_S + self._config.relevancy.deadline_s
+        await asyncio.wait({ended, stopped}, timeout=within, return_when=asyncio.FIRST_COMPLETED)
+        ended.cancel()
 
     def _listening(self, deliver: Deliver) -> Deliver:
         async def listen(event: Event) -> None:

@@ -5,10 +5,11 @@
 | audio | dropped; its stretch is told as a `Stall` on its track, since it is unknown and not silence |
 | `Elapsed` | dropped: the next one says the same and more |
 | text, cuts, notices | kept while the reserve lasts, then dropped and counted |
-| the end of the call | always kept |
+| the end of the call, answers of a judge | always kept |
 
 Once full, audio is refused until half of the inbox is free again, and then one `overload` notice for each track tells
-how much was lost. A source that can wait (a recording) uses `offer` and loses nothing.
+how much was lost. A source that can wait (a recording) uses `offer` and loses nothing. Answers go before what waits:
+there are never more of them than the core has asked for.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from connectors.inputs import Audio, CallEnded, Elapsed, Input, Notice, Stall, Track
+from connectors.inputs import Audio, CallEnded, Elapsed, Input, Notice, Stall, Text, Track, Verdicts
 from monitor.core.events import Cause
 
 
@@ -47,8 +48,8 @@ class _Loss:
 
 
 def duration_ms(audio: Audio) -> int:
-    """How long the piece lasts, in whole ms."""
-    return len(audio.pcm) * 500 // audio.rate
+    """How long the piece lasts, in whole ms; 0 at a rate that cannot be."""
+    return len(audio.pcm) * 500 // audio.rate if audio.rate > 0 else 0
 
 
 class Inbox:
@@ -61,9 +62,10 @@ class Inbox:
     def __init__(self, bounds: Bounds = BOUNDS) -> None:
         self._bounds = bounds
         self._waiting: deque[Input] = deque()
+        self._answers: list[Input] = []
         self._pcm_bytes = 0
         self._full = False
-        self._closed = False
+        self._ended = self._closed = False
         self._losses: dict[Track, _Loss] = {}
         self._others_lost = 0
         self._filled = asyncio.Event()
@@ -76,36 +78,54 @@ class Inbox:
 
     @property
     def closed(self) -> bool:
-        """Nothing is taken in any more: the call's end is in, or `close` was called."""
-        return self._closed
+        """Nothing but answers is taken in any more: the call's end is in, or `close` was called."""
+        return self._ended or self._closed
 
     def put(self, *inputs: Input) -> bool:
         """Take in inputs, in order; never blocks. False where something had to be dropped for want of room."""
         kept = True
         for given in inputs:
-            if self._closed:
+            if self.closed:
                 break
             kept = self._take_in(given) and kept
         self._filled.set()
         return kept
 
     async def offer(self, given: Input) -> None:
-        """Take in one input, waiting for room: for sources that can wait. Loses nothing."""
+        """Take in one input, waiting for room: for sources that can wait. Loses nothing. After the end of the call only
+        answers that stand on a tape, and that it ended once more, are taken in."""
         while self._crowded() and not self._closed:
             self._room.clear()
             await self._room.wait()
-        if not self._closed:
+        late = isinstance(given, Verdicts | CallEnded) or (isinstance(given, Text) and given.turn is not None)
+        if not self._closed and (late or not self._ended):
             self._append(given)
             self._filled.set()
 
-    async def take(self) -> list[Input]:
-        """Everything that waits, oldest first; waits for the first. Empty once the inbox is closed and drained."""
-        while not self._waiting:
-            if self._closed:
+    def answer(self, *inputs: Input) -> None:
+        """Take in answers to the core's questions, also after the end of the call; never blocks, drops nothing."""
+        self._answers += inputs
+        self._filled.set()
+
+    @property
+    def answered(self) -> bool:
+        """Whether an answer waits to be heard."""
+        return bool(self._answers)
+
+    def answers(self) -> list[Input]:
+        """The answers that wait, and nothing else; does not wait."""
+        answers, self._answers = self._answers, []
+        return answers
+
+    async def take(self, *, rest: bool = False) -> list[Input]:
+        """Everything that waits, answers first, then the oldest; waits for the first. Empty once the inbox is drained
+        and the call has ended, or with `rest`, for what a tape holds after that, once `close` was called."""
+        while not (self._waiting or self._answers):
+            if self._closed or (self._ended and not rest):
                 return []
             self._filled.clear()
             await self._filled.wait()
-        batch = list(self._waiting)
+        batch = [*self.answers(), *self._waiting]
         self._waiting.clear()
         self._pcm_bytes = 0
         self._room.set()
@@ -113,7 +133,7 @@ class Inbox:
 
     def close(self, cause: Cause = "disconnected") -> None:
         """Take nothing in any more; what waits can still be taken. `cause`: why, should the source not have said so."""
-        if not self._closed:
+        if not self.closed:
             if self._full:
                 self._tell_losses(max((loss.until for loss in self._losses.values()), default=0))
             self.cause = cause
@@ -158,7 +178,7 @@ class Inbox:
         if isinstance(given, Audio):
             self._pcm_bytes += len(given.pcm)
         elif isinstance(given, CallEnded):
-            self._closed = True
+            self._ended = True
         self._waiting.append(given)
 
     def _tell_losses(self, now: int) -> None:

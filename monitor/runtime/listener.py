@@ -1,5 +1,9 @@
 """One call's way from its inbox to its events: written to the tape first, then given to the core.
 
+Its questions go to the judge and the transcriber after each input, and the answers come back through the inbox, so that
+they are on the tape. A live call never waits for them; where `stands_still`, nothing is heard while one is awaited. At
+the end of a call its last answers are awaited in any case.
+
 Should the core itself fail, that call ends as `failed` with a notice, and no other call notices. The failure repeats at
 the very same input when the tape is heard again, so even then a replay gives the same events.
 """
@@ -16,7 +20,9 @@ from connectors.inputs import CallEnded, CallStarted, Input, Notice
 from monitor.core import events
 from monitor.core.call import Status
 from monitor.core.events import Cause, Event
+from monitor.core.questions import JudgeRequest, TranscribeRequest
 from monitor.runtime.inbox import Inbox
+from monitor.runtime.inquiry import Bench, Inquiry
 from monitor.runtime.tape import TapeWriter, cleaned
 
 log = logging.getLogger("turnwatch.call")
@@ -33,6 +39,15 @@ class Core(Protocol):
         ...
 
     @property
+    def untranscribed(self) -> Callable[[], list[TranscribeRequest]]:
+        """Gives the turns that a transcriber is to be asked about, since the last call."""
+        ...
+
+    def questions(self) -> list[JudgeRequest]:
+        """What the judge is to be asked, since the last call."""
+        ...
+
+    @property
     def status(self) -> Status:
         """Where the call stands."""
         ...
@@ -43,16 +58,34 @@ NewTape = Callable[[str], TapeWriter]
 
 
 class Listener:
-    """Listens to one call. `ended` once its last event is out; `cause` is then why. `failed`: because of the core."""
+    """Listens to one call. `ended` once its last event is out; `cause` is then why. `failed`: because of the core.
 
-    def __init__(self, core: Core, new_tape: NewTape | None = None) -> None:
+    `bench`: the judge and the transcriber; None where a tape holds their answers: `replay`.
+    """
+
+    def __init__(
+        self,
+        core: Core,
+        new_tape: NewTape | None = None,
+        *,
+        bench: Bench | None = None,
+        stands_still: bool = False,
+        replay: bool = False,
+    ) -> None:
         self._core = core
         self._new_tape = new_tape
         self._tape: TapeWriter | None = None
+        self._bench = bench if bench is not None and any(bench) else None
+        self._stands_still = stands_still and self._bench is not None
+        self._replay = replay
+        self._inquiry: Inquiry | None = None
+        self._hurried = False
         self._call = ""
         self._told = 0
         self._known_at_ms = 0
         self._now_ms = 0
+        self._over = False
+        self._cause: Cause | None = None
         self.cause: Cause | None = None
         self.ended = False
         self.failed = False
@@ -62,20 +95,53 @@ class Listener:
         """Where the call stands, as the core sees it."""
         return self._core.status
 
+    def hurry(self) -> None:
+        """Wait no longer than a moment for any answer."""
+        self._hurried = True
+        if self._inquiry is not None:
+            self._inquiry.hurry()
+
     async def events(self, inbox: Inbox) -> AsyncIterator[Event]:
         """Hear all that comes through `inbox`, to the end of the call."""
-        while not self.ended and (batch := await inbox.take()):
-            for start in range(0, len(batch), BATCH):
-                for event in self.hear(batch[start : start + BATCH]):
+        if self._bench is not None:
+            self._inquiry = Inquiry(self._bench, self._core, inbox)
+            if self._hurried:
+                self._inquiry.hurry()
+        try:
+            while not (self.ended or self._over) and (batch := await inbox.take()):
+                size = 1 if self._stands_still else BATCH
+                for start in range(0, len(batch), size):
+                    for event in self.hear(batch[start : start + size]):
+                        yield event
+                    while self._stands_still and self._inquiry is not None and self._inquiry.waiting:
+                        await self._inquiry.answered()
+                        for event in self.hear(inbox.answers()):
+                            yield event
+                    if start % BATCH == 0:
+                        await asyncio.sleep(0)
+            if not self._over:
+                for event in self.end(inbox.cause):
                     yield event
-                await asyncio.sleep(0)
-        for event in self.end(inbox.cause):
-            yield event
+            while not self.ended:
+                answers = await self._last_answers(inbox)
+                for event in self.hear(answers or [CallEnded(self._now_ms, self._cause or "disconnected")]):
+                    yield event
+                self.ended = self.ended or not answers
+        finally:
+            if self._inquiry is not None:
+                self._inquiry.close()
+
+    async def _last_answers(self, inbox: Inbox) -> list[Input]:
+        """The call is over, and answers are awaited: some of them; nothing where no more will come."""
+        if self._inquiry is not None:
+            await self._inquiry.answered()
+            return inbox.answers()
+        return await inbox.take(rest=True) if self._replay else []
 
     def hear(self, batch: list[Input]) -> list[Event]:
         """The events that these inputs give rise to. What comes after the end of the call is ignored."""
         out: list[Event] = []
-        if self.ended:
+        if self.ended or not batch:
             return out
         for given in self._record([cleaned(given) for given in batch]):
             self._now_ms = max(self._now_ms, getattr(given, "at", 0))
@@ -86,6 +152,10 @@ class Listener:
                 self.failed = True
                 told = self._failure(type(error).__name__)
             out += told
+            if isinstance(given, CallEnded):
+                self._over, self._cause = True, self._cause or given.cause
+            if self._inquiry is not None and not self.failed:
+                self._inquiry.put()
             for event in told:
                 self._told, self._known_at_ms = event.seq + 1, event.known_at_ms
                 if isinstance(event, events.CallEnded):

@@ -1,4 +1,7 @@
-"""Plays a recording at the speed of the call: each input is due when it would have been there live."""
+"""Plays a recording at the speed of the call: each input is due when it would have been there live.
+
+An input whose time is impossibly far ahead, as on a damaged tape, is not waited for: the core turns it away.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import time
 from collections.abc import Callable
 
 from connectors.inputs import Audio, CallStarted, Input
+from monitor.core.framing import MAX_JUMP_MS
 from monitor.runtime.inbox import duration_ms
 
 
@@ -20,6 +24,7 @@ class Pace:
         self._speed = speed
         self._clock = clock
         self._begun: float | None = None
+        self._reached_ms = 0
         self._delivered: set[str] = set()
 
     async def wait_for(self, given: Input) -> None:
@@ -31,7 +36,11 @@ class Pace:
         now = self._clock()
         if self._begun is None:
             self._begun = now
-        wait = self._begun + self._due_ms(given) / 1000 / self._speed - now
+        due_ms = self._due_ms(given)
+        if due_ms > self._reached_ms + MAX_JUMP_MS:
+            return
+        self._reached_ms = max(self._reached_ms, due_ms)
+        wait = self._begun + due_ms / 1000 / self._speed - now
         if wait > 0:
             await asyncio.sleep(wait)
 

@@ -28,6 +28,7 @@ from monitor.runtime.endpoints import endpoints
 from monitor.runtime.gauges import Gauges, LoopLag
 from monitor.runtime.hearing import CallMonitor
 from monitor.runtime.ingest_port import IngestPort
+from monitor.runtime.inquiry import bench_for
 from monitor.runtime.switchboard import Switchboard
 from monitor.runtime.watch import NewCore, tapes_in
 
@@ -38,7 +39,7 @@ class Service:
     """Both ports and every call that comes in. `deliver` takes the events of all calls.
 
     Raises `ConfigError` where the settings are wrong, among them a port beyond loopback without a token, `SourceError`
-    for a connector's own, and `NoDetector`. Nothing is bound or runs before `start`.
+    for a connector's own, `NoDetector` and `NoJudge`. Nothing is bound or runs before `start`.
     """
 
     def __init__(
@@ -53,10 +54,12 @@ class Service:
         self.ingest, self.console = _addresses(config)
         self.gauges = Gauges()
         new_core(config.core)  # whatever keeps a core from being made is told now, not with the first call
+        self._bench = bench_for(config)
         self._switchboard = Switchboard(
             lambda: new_core(config.core),
             deliver,
             new_tape=tapes_in(tape_dir, config.core),
+            bench=self._bench,
             max_calls=self._settings.max_calls,
             gauges=self.gauges,
         )
@@ -79,7 +82,10 @@ class Service:
 
     def program(self) -> dict[str, Any]:
         """How the program itself is doing."""
-        return {"loop_lag_ms": self._lag.worst_ms, **msgspec.structs.asdict(self.gauges)}
+        told = {"loop_lag_ms": self._lag.worst_ms, **msgspec.structs.asdict(self.gauges)}
+        for name, asked in (("judge", self._bench.asking), ("transcriber", self._bench.transcribing)):
+            told[name] = None if asked is None else msgspec.structs.asdict(asked.status)
+        return told
 
     async def start(self) -> None:
         """Bind both ports and take calls. Raises ConnectorError if a port cannot be bound."""
@@ -102,6 +108,7 @@ class Service:
         within = self._settings.stop_within_s
         await self._ingest_port.close(within / 2)
         await self._switchboard.stop(within / 4)
+        await self._bench.close()
         self._console_port.stop()
         console, *others = self._tasks
         for task in others:

@@ -18,6 +18,7 @@ from monitor.core.call import Status
 from monitor.core.events import Event
 from monitor.runtime.gauges import Gauges
 from monitor.runtime.inbox import Inbox
+from monitor.runtime.inquiry import Bench
 from monitor.runtime.listener import Core, Listener, NewTape
 
 log = logging.getLogger("turnwatch.call")
@@ -37,7 +38,8 @@ class _Line(msgspec.Struct, eq=False):
 
 class Switchboard:
     """Opens a feed for each call and listens to it. `new_core` makes a call's core, `new_tape` its tape, `deliver`
-    takes its events. `max_calls`: more are not listened to; whoever lets connections in asks `full` first."""
+    takes its events. `bench`: who is asked about them. `max_calls`: more are not listened to; whoever lets
+    connections in asks `full` first."""
 
     def __init__(
         self,
@@ -45,12 +47,14 @@ class Switchboard:
         deliver: Callable[[Event], Awaitable[None]],
         *,
         new_tape: NewTape | None = None,
+        bench: Bench | None = None,
         max_calls: int = 1000,
         gauges: Gauges | None = None,
     ) -> None:
         self._new_core = new_core
         self._deliver = deliver
         self._new_tape = new_tape
+        self._bench = bench
         self._max_calls = max_calls
         self._gauges = gauges or Gauges()
         self._lines: set[_Line] = set()
@@ -65,7 +69,7 @@ class Switchboard:
             inbox.close()
             return inbox
         inbox.put(msgspec.structs.replace(started, call=self._own_name(started.call)))
-        line = _Line(inbox, Listener(self._new_core(), self._new_tape))
+        line = _Line(inbox, Listener(self._new_core(), self._new_tape, bench=self._bench))
         self._lines.add(line)
         line.task = asyncio.create_task(self._listen(line), name=f"call {started.call[:MAX_NAME]}")
         self._gauges.calls_started += 1
@@ -87,6 +91,7 @@ class Switchboard:
         tasks = [line.task for line in self._lines if line.task]
         for line in self._lines:
             line.inbox.close("stopped")
+            line.listener.hurry()
         if tasks:
             _, late = await asyncio.wait(tasks, timeout=within_s)
             for task in late:

@@ -21,7 +21,8 @@ from typing import Any, BinaryIO, TypeVar
 import msgspec
 
 from connectors.base import ConnectorError
-from connectors.inputs import AnyInput, Audio, CallEnded, CallStarted, Cut, Elapsed, Input, Notice, Stall
+from connectors.inputs import AnyInput, Audio, CallEnded, CallStarted, Cut, Elapsed, Input, Notice, Stall, Verdicts
+from connectors.source import shown
 from monitor.core.encode import clean_text
 
 MAGIC = b"TWTAPE\x00\x01"
@@ -60,12 +61,26 @@ def cleaned(given: Input) -> Input:
     """The input with words that UTF-8 can hold: a lone surrogate becomes U+FFFD, on the tape as in events."""
     if isinstance(given, Audio | Elapsed | Cut | Stall):
         return given
+    if isinstance(given, Verdicts):
+        return _cleaned_verdicts(given)
     words = {name: value for name, value in msgspec.structs.asdict(given).items() if isinstance(value, str)}
     changes: dict[str, Any] = {name: clean for name, value in words.items() if (clean := clean_text(value)) != value}
     if isinstance(given, CallStarted):
         labels = {clean_text(key): clean_text(value) for key, value in given.labels.items()}
         changes |= {"labels": labels} if labels != given.labels else {}
     return msgspec.structs.replace(given, **changes) if changes else given
+
+
+def _cleaned_verdicts(given: Verdicts) -> Verdicts:
+    """Judges' words come from outside as well."""
+
+    def clean(words: str | None) -> str | None:
+        return None if words is None else clean_text(words)
+
+    verdicts = tuple(msgspec.structs.replace(one, reason=clean(one.reason)) for one in given.verdicts)
+    whole = given.conversation
+    whole = None if whole is None else msgspec.structs.replace(whole, reason=clean(whole.reason))
+    return msgspec.structs.replace(given, judge=clean_text(given.judge), verdicts=verdicts, conversation=whole)
 
 
 def file_name(call: str, copy: int = 1) -> str:
@@ -138,6 +153,7 @@ class Tape:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._name = shown(str(path))
         with self._open() as file:
             self.header = self._read_header(file)
             self._beginning = file.tell()
@@ -146,21 +162,21 @@ class Tape:
         try:
             return self._path.open("rb")
         except OSError as error:
-            raise ConnectorError(f"cannot open the tape {self._path}: {error.strerror or error}") from error
+            raise ConnectorError(f"cannot open the tape {self._name}: {error.strerror or error}") from error
 
     def _read_header(self, file: BinaryIO) -> Header:
         magic = file.read(len(MAGIC))
         if magic[:-1] != MAGIC[:-1]:
-            raise ConnectorError(f"{self._path} is not a tape of turnwatch")
+            raise ConnectorError(f"{self._name} is not a tape of turnwatch")
         if magic != MAGIC:
             raise ConnectorError(
-                f"{self._path} is a tape of version {magic[-1]}: a newer turnwatch is needed to read it"
+                f"{self._name} is a tape of version {magic[-1]}: a newer turnwatch is needed to read it"
             )
         try:
             body = _read_body(file)
             return msgspec.msgpack.decode(body or b"", type=Header)
         except (_Torn, msgspec.MsgspecError) as error:
-            raise ConnectorError(f"the tape {self._path} has no readable beginning: {error}") from error
+            raise ConnectorError(f"the tape {self._name} has no readable beginning: {shown(str(error))}") from error
 
     def settings(self, kind: type[Settings]) -> Settings:
         """The core's settings at the time of recording. Raises ConnectorError if this version cannot have them."""
@@ -168,35 +184,37 @@ class Tape:
             return msgspec.convert(self.header.settings, kind)
         except msgspec.ValidationError as error:
             raise ConnectorError(
-                f"the tape {self._path} was recorded by turnwatch {self.header.program} with settings that this "
-                f"version does not know: {error}"
+                f"the tape {self._name} was recorded by turnwatch {shown(self.header.program)[:40]} with settings that "
+                f"this version does not know: {shown(str(error))}"
             ) from error
 
     async def inputs(self) -> AsyncIterator[Input]:
-        """The call's inputs; ends in `CallEnded` even where the tape does not."""
+        """The call's inputs, ending in `CallEnded` even where the tape does not; behind it only answers that were still
+        awaited then."""
         with self._open() as file:
             file.seek(self._beginning)
             for given in self._whole(file):
                 yield given
 
     def _whole(self, file: BinaryIO) -> Iterator[Input]:
-        now, started, torn = 0, False, "its writer never closed it"
+        now, started, ended, torn = 0, False, False, "its writer never closed it"
         while True:
             try:
                 body = _read_body(file)
                 if body is None:
+                    if ended:
+                        return
                     break
                 given = _decode(body)
             except (_Torn, msgspec.MsgspecError) as error:
-                torn = str(error)
+                torn = shown(str(error))
                 break
             started = started or isinstance(given, CallStarted)
             now = max(now, getattr(given, "at", 0))
+            ended = ended or isinstance(given, CallEnded)
             yield given
-            if isinstance(given, CallEnded):
-                return
         if not started:
-            raise ConnectorError(f"the tape {self._path} holds no call: {torn}")
+            raise ConnectorError(f"the tape {self._name} holds no call: {torn}")
         yield Notice(now, "torn_tape", f"the tape ends before the call does: {torn}")
         yield CallEnded(now, "disconnected", "the tape is torn")
 

@@ -1,6 +1,8 @@
 """`watch`: the one path for live calls, recordings and tapes.
 
 connector -> pace -> inbox -> tape -> core -> events
+                       ^                |
+                       +---- judge <----+
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from monitor.core.call import CoreSettings, Status
 from monitor.core.events import Cause, Event
 from monitor.runtime.hearing import DETECTOR, CallMonitor
 from monitor.runtime.inbox import Bounds, Inbox
+from monitor.runtime.inquiry import Bench, bench_for
 from monitor.runtime.listener import Core, Listener, NewTape
 from monitor.runtime.pace import Pace
 from monitor.runtime.tape import Header, Tape, TapeWriter, program_version
@@ -62,12 +65,13 @@ class Watching:
     """One call that is being watched: an asynchronous iterator over its events, from `call.started` to `call.ended`.
 
     Made by `watch`. Nothing is opened or runs before the first event is asked for. Raises `ConnectorError` there if the
-    source cannot be opened; one that fails later ends the call as `failed`.
+    source cannot be opened; one that fails later ends the call as `failed`. `own`: a `Bench` that ends with the call.
     """
 
-    def __init__(self, connector: Connector, core: Core, new_tape: NewTape | None, speed: float | None) -> None:
+    def __init__(self, connector: Connector, listener: Listener, speed: float | None, own: Bench | None = None) -> None:
         self._connector = connector
-        self._listener = Listener(core, new_tape)
+        self._listener = listener
+        self._own = own
         self._pace = Pace(None if connector.live else speed)
         self._inbox = Inbox(READ_AHEAD)
         self._refusal: ConnectorError | None = None
@@ -97,6 +101,7 @@ class Watching:
     def stop(self) -> None:
         """End the call here, as `stopped`: what is open is told, then the iteration ends."""
         self._inbox.close("stopped")
+        self._listener.hurry()
 
     async def aclose(self) -> None:
         """Let go of the source. Nothing more is told; to be told what is open, `stop` and iterate on."""
@@ -111,6 +116,8 @@ class Watching:
             pump.cancel()
             with suppress(asyncio.CancelledError):
                 await pump
+            if self._own is not None:
+                await self._own.close()
         if self._refusal is not None and self._inbox.cause != "stopped":
             raise self._refusal
 
@@ -149,13 +156,16 @@ def watch(
     tape_dir: str | PathLike[str] | None = None,
     options: SourceOptions | None = None,
     new_core: NewCore = CallMonitor,
+    bench: Bench | None = None,
 ) -> Watching:
     """Watch one call: `async for event in watch("wav:call.flac")`.
 
     `source`: a source word (`wav:…`, `pcm:-`, `tape:…`) or an opened connector. `speed`: how fast a recording or tape
     is played, 1.0 being the speed of the call; None: as fast as it goes. `tape_dir`: where a tape is kept. `options`:
-    what is known about the source beforehand. A tape is heard with the settings that stand on it, not with `config`'s.
-    Raises `SourceError` if the word is wrong, `ConnectorError` if the source is, `NoDetector`.
+    what is known about the source beforehand. `bench`: judge and transcriber, where calls share them; else those of
+    `config`. Where a recording is played faster than the call went, media time stands still while a verdict is
+    awaited. A tape is heard with the settings and verdicts that stand on it: its judge is not asked.
+    Raises `SourceError` if the word is wrong, `ConnectorError` if the source is, `NoDetector`, `NoJudge`.
     """
     if speed is not None and not speed > 0:
         raise ValueError(f"speed is a number above 0, or None for as fast as it goes; not {speed}")
@@ -164,5 +174,14 @@ def watch(
         if speed is not None:
             options = msgspec.structs.replace(options, piece_ms=PACED_PIECE_MS)
         source = open_source(source, options)
+    replay = isinstance(source, Tape)
     settings = source.settings(CoreSettings) if isinstance(source, Tape) else (config or Config()).core
-    return Watching(source, new_core(settings), tapes_in(tape_dir, settings), speed)
+    own = bench_for(config or Config()) if bench is None and not replay else None
+    listener = Listener(
+        new_core(settings),
+        tapes_in(tape_dir, settings),
+        bench=None if replay else bench or own,
+        stands_still=not source.live and (speed is None or speed > 1),
+        replay=replay,
+    )
+    return Watching(source, listener, speed, own)

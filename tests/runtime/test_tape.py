@@ -25,7 +25,7 @@ from connectors.inputs import (
     TrackFormat,
 )
 from monitor.core.call import CoreSettings
-from monitor.core.timeline import TimelineSettings
+from monitor.core.giving_way import TimelineSettings
 from monitor.runtime import tape
 from monitor.runtime.tape import Header, Tape, TapeWriter, cleaned, file_name
 from tests.runtime.stand_ins import STARTED, audio

@@ -1,0 +1,155 @@
+"""`TurnRelevancy`: how relevant the assistant's turns of a finished conversation were to it, as a judge sees it.
+
+metric = TurnRelevancy(eval_mode="llm", model="gpt-5.4")
+metric.measure([{"role": "user", "text": "When do you open?"}, {"role": "assistant", "text": "At nine."}])
+print(metric.score, metric.reason)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable
+from typing import Any, cast, get_args
+
+import msgspec
+
+from connectors.inputs import Verdicts
+from monitor.core.questions import JudgeRequest
+from monitor.core.relevancy_settings import EvalMode, RelevancySettings, WindowUnit
+from monitor.core.turn_relevancy import FinishedConversation
+from monitor.judges import Judge
+from monitor.judges.whole import WholeJudge
+from monitor.runtime.asking import Asking
+from monitor.runtime.judging import judge_for
+
+EVAL_MODE = "TURNWATCH_EVAL_MODE"
+"""The environment variable that names the mode where `eval_mode` is left out."""
+
+
+class TurnRelevancy:
+    """The share of the judged assistant turns that are relevant to the conversation so far, in 0..1.
+
+    Options: `threshold` (0..1, or None for the score alone); `model` (of the LLM); `include_reason`; `strict_mode` (the
+    threshold is 1 and a score below 1 becomes 0); `async_mode` (several requests on their way at once); `verbose_mode`
+    (prints the breakdown); `window_size` (a turn is judged in the last so many turns, itself the last of them);
+    `flaky` (kept for reports, decides nothing); `eval_mode` (`llm`, `hybrid`, `system_one`, `local`, `off`; None: what
+    the environment's TURNWATCH_EVAL_MODE says, else `llm`); `system_one_model`. `judge`: one of `monitor.judges`, in
+    place of the one that the mode stands for; its connections are let go after each call. `window_unit`, `base_url`: as
+    in `[relevancy]`; with `interactions` the windows, and what is judged, are those of DeepEval 4.3.
+
+    After `measure`: `score`; `success` (None without a threshold or without a score); `skipped` (nothing was judged:
+    the score is None and `reason` says why); `verdicts`, one for each turn in order: `{index, verdict, reason, window,
+    batch, judge}`; `score_breakdown`: `{relevant, judged, unscored, assistant_turns, requests, tokens, cost_usd,
+    verdicts}`. `system_one` gives a score and a `confidence` (in the breakdown), and no verdicts.
+    """
+
+    def __init__(
+        self,
+        threshold: float | None = 0.5,
+        model: str = "gpt-5.4",
+        include_reason: bool = True,
+        strict_mode: bool = False,
+        async_mode: bool = True,
+        verbose_mode: bool = False,
+        window_size: int = 10,
+        flaky: bool = False,
+        eval_mode: EvalMode | None = None,
+        system_one_model: str = "jev-latest",
+        judge: Judge | WholeJudge | None = None,
+        window_unit: WindowUnit = "turns",
+        base_url: str | None = None,
+    ) -> None:
+        self.settings = RelevancySettings(
+            threshold=threshold,
+            model=model,
+            include_reason=include_reason,
+            strict_mode=strict_mode,
+            async_mode=async_mode,
+            verbose_mode=verbose_mode,
+            window_size=window_size,
+            flaky=flaky,
+            eval_mode=_mode(eval_mode, judge is not None),
+            system_one_model=system_one_model,
+            window_unit=window_unit,
+            base_url=base_url,
+        )
+        self.threshold: float | None = 1.0 if strict_mode else threshold
+        self.flaky = flaky
+        self._judge = judge
+        self._forget()
+
+    def _forget(self) -> None:
+        self.score: float | None = None
+        self.success: bool | None = None
+        self.skipped = False
+        self.reason: str | None = None
+        self.verdicts: list[dict[str, Any]] = []
+        self.score_breakdown: dict[str, Any] | None = None
+
+    def measure(self, turns: Iterable[object]) -> float | None:
+        """Judge a conversation; None if nothing was judged. For `turns` and what is raised see
+        `monitor.core.turn_relevancy.FinishedConversation`. Within a running event loop use `a_measure`."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(self.a_measure(turns))
+        raise RuntimeError("an event loop is running here: use `await metric.a_measure(turns)`")
+
+    async def a_measure(self, turns: Iterable[object]) -> float | None:
+        """As `measure`, within an event loop."""
+        self._forget()
+        given, settings = list(turns), self.settings
+        if settings.eval_mode == "system_one" or isinstance(self._judge, WholeJudge):
+            settings = msgspec.structs.replace(settings, eval_mode="system_one", batch_size=max(1, len(given)))
+        if self.settings.eval_mode == "off":
+            settings = self.settings
+        conversation = FinishedConversation(given, settings)
+        if conversation.requests:
+            await self._ask(conversation, settings)
+        self._tell(conversation)
+        return self.score
+
+    async def _ask(self, conversation: FinishedConversation, settings: RelevancySettings) -> None:
+        """Put the requests to the judge, so many at once that each has the whole of its time before it. Raises
+        `monitor.runtime.judging.NoJudge` where the judge cannot be had."""
+        judge = self._judge or judge_for(settings)
+        assert judge is not None  # nobody is asked where the mode is off
+        asking = Asking(judge, settings)
+        places = asyncio.Semaphore(settings.in_flight)
+
+        async def put(request: JudgeRequest) -> None:
+            reply: asyncio.Future[Verdicts] = asyncio.get_running_loop().create_future()
+            async with places:
+                asking.ask(request, reply.set_result)
+                conversation.answer(await reply)
+
+        try:
+            await asyncio.gather(*(put(request) for request in conversation.requests))
+        finally:
+            await asking.close()
+
+    def _tell(self, conversation: FinishedConversation) -> None:
+        told = conversation.summary
+        self.score, self.success, self.reason = (told.pop(name, None) for name in ("score", "success", "reason"))
+        self.verdicts = [conversation.verdicts[index] for index in sorted(conversation.verdicts)]
+        self.skipped = self.score is None
+        self.score_breakdown = {**told, "verdicts": self.verdicts}
+        if self.settings.eval_mode == "off":
+            self.reason = "No score: eval_mode is off, so nobody was asked." if self.settings.include_reason else None
+        if self.settings.verbose_mode:
+            print(f"turn relevancy: {self.score}\n  {self.reason or 'no reason asked for'}")
+            for one in self.verdicts:
+                print(f"    {one}")
+
+
+def _mode(given: EvalMode | None, has_judge: bool) -> EvalMode:
+    """The mode that was asked for, or that the environment names. Raises `ValueError` for one that is none."""
+    word = given or os.environ.get(EVAL_MODE) or "llm"
+    modes = [mode for mode in get_args(EvalMode) if mode != "scripted"]
+    if word == "scripted" and has_judge:
+        return "llm"  # the judge is there, whatever it is called
+    if word not in modes:
+        where = "eval_mode" if given else EVAL_MODE
+        raise ValueError(f"{where}={word}: it takes one of {', '.join(modes)}; any other judge is given as judge=…")
+    return cast("EvalMode", word)

@@ -1,0 +1,108 @@
+"""Lets the questions of all calls through to the judge: so many at once, within the budget, and none while the server
+wants to be left alone."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Callable
+
+from monitor.core.relevancy_settings import RelevancySettings
+from monitor.judges import JudgeAnswer, JudgeFailure
+from monitor.runtime.judge_budget import Budget, Spent
+from monitor.runtime.patience import BILLED, pause_s, rest_s
+from monitor.runtime.questions_open import UNSURE, Clock, Open
+
+log = logging.getLogger("turnwatch.judge")
+
+DISABLED = "judge_disabled"
+QUIET = "judge_rate_limit"
+
+
+class NotAsked(Exception):
+    """The judge is not asked. `kind` names the notice to the call; the message is the reason, for people."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class Turnstile:
+    """The way to one judge. `jitter` draws from 0..1. `in_flight`: requests on their way; `requests`: sent so far."""
+
+    def __init__(self, name: str, settings: RelevancySettings, clock: Clock, jitter: Callable[[], float]) -> None:
+        self._name, self._clock, self._jitter = name, clock, jitter
+        self.budget = Budget(settings, clock.now)
+        self.in_flight = self.requests = 0
+        self._slots = asyncio.Semaphore(settings.in_flight)
+        self._quiet_until = self._resting_until = float("-inf")
+        self._resting_for = ""
+
+    @property
+    def disabled(self) -> str | None:
+        """Why the judge is left alone; None while it is not."""
+        return self._resting_for if self._clock.now() < self._resting_until else None
+
+    async def pursue(self, question: Open) -> str:
+        """Put the question until it is answered, or no try is left; then why there is no more. Raises NotAsked."""
+        for tries in itertools.count(1):
+            failure = await self._try(question)
+            if failure is None or failure.kind == "broken":
+                if question.complete or question.asked_again:
+                    return UNSURE if failure is None else str(failure)
+                question.asked_again = True
+                continue
+            pause = pause_s(failure, tries, self._jitter())
+            if pause is None:
+                return str(failure)
+            if failure.kind == "rate_limit":
+                self._quiet_until = max(self._quiet_until, self._clock.now() + pause)
+            if self._clock.now() + pause >= question.deadline:
+                return f"{failure}; there is no time for another try"
+            await self._clock.sleep(pause)
+        raise AssertionError("tries have no end of their own")
+
+    async def _try(self, question: Open) -> JudgeFailure | None:
+        """Put the question once, when its turn has come. None: there is an answer, complete or not. Raises NotAsked."""
+        while True:
+            async with self._slots:
+                if self.disabled is not None:
+                    raise NotAsked(DISABLED, self.disabled)
+                now = self._clock.now()
+                if now >= self._quiet_until:
+                    return await self._put(question)
+                quiet_until = self._quiet_until
+            if quiet_until >= question.deadline:
+                raise NotAsked(QUIET, "the judge's server limits the rate of requests; there is no time to wait for it")
+            await self._clock.sleep(quiet_until - now)
+
+    async def _put(self, question: Open) -> JudgeFailure | None:
+        try:
+            reservation = self.budget.reserve(question.call, question.estimate())
+        except Spent as spent:
+            raise NotAsked(spent.limit, str(spent)) from None
+        failure, took = None, JudgeAnswer(())
+        question.sent = True
+        self.in_flight += 1
+        try:
+            took = await question.put()
+        except JudgeFailure as raised:
+            failure, took = raised, raised.spent or took
+        finally:  # also where the deadline has come: then it is not known what the request took
+            question.sent = False
+            self.in_flight -= 1
+            self.requests += took.requests
+            reservation.settle(took, billed=failure is None or failure.kind in BILLED)
+        question.took(took)
+        if failure is not None and (rest := rest_s(failure)) is not None:
+            self._rest(str(failure), rest)
+            raise NotAsked(DISABLED, str(failure))
+        return failure
+
+    def _rest(self, reason: str, seconds: float) -> None:
+        """Leave the judge alone: asking it again is no use to anybody."""
+        if self.disabled is None:
+            log.warning("the judge %s is asked no more: %s", self._name, reason)
+        self._resting_for = reason
+        self._resting_until = max(self._resting_until, self._clock.now() + seconds)
