@@ -32,8 +32,9 @@ def _recording(source: Source) -> Connector:
 
 def _pcm(source: Source) -> Connector:
     from connectors.pcm_stream import open_pcm
+    from connectors.spoken_words import with_words
 
-    return open_pcm(source)
+    return with_words(open_pcm(source), source.options)
 
 
 CONNECTORS: dict[str, Opener] = {"wav": _recording, "pcm": _pcm}

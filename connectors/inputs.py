@@ -34,7 +34,8 @@ class PlayoutPolicy(msgspec.Struct, frozen=True):
     """How the client that plays `delivered` audio behaves.
 
     `name` tells people which client was recognised. `buffer_ms`: what the client buffers before it starts to play.
-    `cutting`: `immediate` (a cut silences at once), `message` (the piece that is playing when the cut comes plays to its
+    `cutting`: `immediate` (a cut silences at once), `message` (the piece that is playing when the cut comes plays to
+    its
     end) or `fade` (faded over two seconds, and flushed by the next audio). `late`: whether audio of a response that was
     cut, coming after the cut, is dropped by the client or played. `keep_equal`: audio with the very id named by a cut
     counts as new where nothing of that id had been delivered before it; without it, it is late.
@@ -96,14 +97,18 @@ class Cut(Input, frozen=True):
 
 class Text(Input, frozen=True):
     """Words from the source. `at` is when they arrived, which says nothing about when they were heard. `kind`:
-    `transcript` (of the caller), `response` (what the agent was going to say), `correction` (what was heard of a cut
-    response). `response`: the provider's id, or None."""
+    `transcript` (of what was said), `response` (what the agent was going to say), `correction` (what was heard of a cut
+    response). `response`: the provider's id, or None. `start`: when the words were spoken, in ms, where that is known
+    (a transcript beside a recording). `turn`: the index of the turn whose words they are, where they were asked for (a
+    transcriber's result; an empty text says that it recognised nothing)."""
 
     track: Track
     at: int
     text: str
     kind: Literal["transcript", "response", "correction"]
     response: int | None = None
+    start: int | None = None
+    turn: int | None = None
 
 
 class Stall(Input, frozen=True):
@@ -139,9 +144,19 @@ class Verdict(msgspec.Struct, frozen=True):
     reason: str | None = None
 
 
+class ConversationScore(msgspec.Struct, frozen=True):
+    """What a judge of whole conversations says: `score` and `confidence` in 0..1, None where it has no answer, and why.
+    It covers the conversation as far as it went when it was asked."""
+
+    score: float | None
+    confidence: float | None = None
+    reason: str | None = None
+
+
 class Verdicts(Input, frozen=True):
     """A judge's answer to the core's request number `batch`, or why there is none: then every verdict is `unscored`.
-    `judge` is the model's name. The rest is what it took: requests sent, tokens, and the cost if it is known."""
+    `judge` is the model's name. The rest is what it took: requests sent, tokens, and the cost if it is known.
+    `conversation`: the answer of a judge that gives one score for everything, and no verdicts."""
 
     at: int
     batch: int
@@ -151,10 +166,12 @@ class Verdicts(Input, frozen=True):
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = None
+    conversation: ConversationScore | None = None
 
 
 class CallEnded(Input, frozen=True):
-    """Always the last input. `message`: the reason in words (close code and the like), or None."""
+    """Always the last input, but for answers that are still awaited: `Verdicts`, and `Text` of turns. `message`: the
+    reason in words (close code and the like), or None."""
 
     at: int
     cause: Literal["hangup", "disconnected", "end_of_file", "stopped", "failed"]

@@ -33,7 +33,8 @@ class SourceOptions(msgspec.Struct, frozen=True):
     """What is known about a source beforehand. `rate` (Hz) and `encoding` (`s16le`, `mulaw`, `alaw`, ...) describe raw
     bytes; `channels` says whose voice each channel holds, in order. `call`, `agent_id` and `labels` go into
     `CallStarted`. `piece_ms`: how much of each track a recording hands on at a time: large pieces are fast, small ones
-    are for watching at the speed of the call."""
+    are for watching at the speed of the call. `transcript`: the file with the words of a recording; None: what lies
+    beside it is taken; empty: nothing is."""
 
     rate: int | None = None
     encoding: str | None = None
@@ -42,6 +43,7 @@ class SourceOptions(msgspec.Struct, frozen=True):
     agent_id: str | None = None
     labels: dict[str, str] = {}
     piece_ms: int = 1000
+    transcript: str | None = None
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -59,7 +61,7 @@ class Source(msgspec.Struct, frozen=True):
         if self.extra:
             raise SourceError(
                 f"{self.scheme}: has no option {', '.join(sorted(self.extra))}; "
-                "it has rate, encoding, channels, call, agent_id and label.NAME"
+                "it has rate, encoding, channels, transcript, call, agent_id and label.NAME"
             )
 
 
@@ -127,7 +129,7 @@ def _read_query(query: str, options: SourceOptions) -> tuple[SourceOptions, dict
             found["rate"] = int(value)
         elif key == "channels":
             found["channels"] = parse_channels(value)
-        elif key in ("encoding", "call", "agent_id"):
+        elif key in ("encoding", "call", "agent_id", "transcript"):
             found[key] = value
         elif key.startswith("label."):
             labels[key.removeprefix("label.")] = value

@@ -7,7 +7,8 @@
 | one file, one channel; or two that hold the same signal | one track, told as a notice (`mono`) |
 | two files | the first the caller, the second the agent; rates may differ, the shorter one is silent at its end |
 
-A recording says nothing about when it was made, so `started_at` is None.
+A recording says nothing about when it was made, so `started_at` is None. Its words come from a transcript
+(`connectors.transcript_file`), if it has one.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from connectors.pieces import Pieces
 from connectors.recorded_file import NotReadable, RecordedFile
 from connectors.same_signal import SameSignal
 from connectors.source import Source, SourceOptions, shown
+from connectors.spoken_words import with_words
 
 _UNEQUAL_MS = 1000
 _SCAN_MS = 4000
@@ -41,14 +43,14 @@ def open_recording(source: Source) -> Connector:
         for name in names:
             # A shell does not expand the ~ of wav:~/call.wav.
             files.append(RecordedFile(os.path.expanduser(name)))
-        return Recording(files, source.options)
+        return with_words(Recording(files, source.options), source.options, [file.path for file in files])
     except BaseException as error:
         for file in files:
             file.close()
         if isinstance(error, NotReadable) and len(names) == 1 and source.options.encoding:
             from connectors.pcm_stream import open_pcm
 
-            return open_pcm(source)
+            return with_words(open_pcm(source), source.options)
         raise
 
 

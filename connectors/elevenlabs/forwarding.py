@@ -85,14 +85,15 @@ class Conversation:
         if ending.code is not None and ending.code not in _NO_CODE:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(CLOSE_S):
-                    await asyncio.gather(*(leg.close(ending.code, ending.reason) for leg in legs))
+                    closing = (leg.close(ending.code, ending.reason) for leg in legs)
+                    await asyncio.gather(*closing, return_exceptions=True)
         self.abort()
         await asyncio.gather(*self._pumps, return_exceptions=True)
 
     def abort(self) -> None:
         """Break what is still open. Needs no waiting."""
         for leg in (self._client, self._server):
-            leg.transport.abort()
+            break_off(leg)
         for pump in self._pumps:
             pump.cancel()
 
@@ -115,10 +116,19 @@ class Conversation:
     async def _send(self, leg: Connection, message: str | bytes, began: float) -> None:
         try:
             await leg.send(message)
-        except ConnectionClosed:
+        except (ConnectionClosed, AttributeError):
             # The other pump reports it. What comes now leads nowhere, but is read so that the close can come through.
+            # (The other kind of error: see `break_off`, which the library does not know of.)
             return
         self._delay(self._clock() - began)
+
+
+def break_off(leg: Connection) -> None:
+    """Break a connection, whatever state it is in."""
+    # asyncio's transport forgets its loop without marking itself as lost, where its last bytes went out after the other
+    # side had closed; it then fails at being broken off, and need not be.
+    with contextlib.suppress(AttributeError):
+        leg.transport.abort()
 
 
 async def _next(leg: Connection) -> str | bytes | None:

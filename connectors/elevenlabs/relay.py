@@ -31,7 +31,7 @@ from connectors.elevenlabs.answers import refusal
 from connectors.elevenlabs.beginning import Opened
 from connectors.elevenlabs.clients import policy_named
 from connectors.elevenlabs.delays import Delays
-from connectors.elevenlabs.forwarding import Conversation
+from connectors.elevenlabs.forwarding import Conversation, break_off
 from connectors.elevenlabs.handshake import (
     CONNECT_TIMEOUT_S,
     MAX_MESSAGE,
@@ -175,7 +175,7 @@ class Relay:
         """The client may go away, or turn out to be none, after the provider has opened its side for it."""
         await connection.wait_closed()
         self._opened.pop(connection, None)
-        server.transport.abort()
+        break_off(server)
 
     def _refuse(self, response: Response, reason: str) -> Response:
         self.refused += 1

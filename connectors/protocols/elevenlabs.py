@@ -35,6 +35,7 @@ from connectors.protocols.elevenlabs_messages import (
     Words,
     WordsKind,
 )
+from connectors.protocols.surrogates import without_halves
 
 MAX_TEXT = 65_536
 """Characters of a text that are kept. More is no utterance."""
@@ -147,7 +148,8 @@ def _fields(frame: str | bytes) -> Mapping[str, Any] | Damaged:
     try:
         fields = msgspec.json.decode(frame)
     except (ValueError, RecursionError):
-        return Damaged("a frame that is not JSON")
+        mended = without_halves(frame) if isinstance(frame, str) else None
+        return Damaged("a frame that is not JSON") if mended is None else _fields(mended)
     return fields if isinstance(fields, dict) else Damaged("a frame that is not a JSON object")
 
 

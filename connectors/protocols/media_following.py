@@ -21,6 +21,8 @@ DEAD_MS = 2000
 """A stream that has been silent for so long may be dead."""
 LOST_PIECE_MS = 20.0
 """A message that is missing from a stream was a piece of about this length."""
+MISSED_MS = 1000
+"""A track of which nothing is known for so long is told to be missing, before any of it comes back."""
 
 
 def follow(
@@ -45,6 +47,7 @@ def follow(
         return
     else:
         until = lead_at - APART_KEEP_MS
+    unknown_before = track.unknown_ms
     if not track.heard and lead_at >= NEVER_MS:
         if not track.told_never:
             track.told_never = True
@@ -58,3 +61,6 @@ def follow(
             missing = stream.sequence.unseen(order.number, stream.sequence.last)
             track.stall_lost(until, missing * LOST_PIECE_MS, out)
         track.silence(until, out)
+    if track.unknown_ms >= max(MISSED_MS, unknown_before + 1) and not (track.told_missing or track.told_never):
+        track.told_missing = True
+        tally.count("stalled", track.name, f"no audio of the {track.name} comes; it counts as unknown until it is back")

@@ -34,6 +34,8 @@ class MediaTrack:
         """How far the other track may be ahead before this one has to follow."""
         self.told_never = False
         """Whether it has been told that the track never came."""
+        self.told_missing = False
+        """Whether it has been told that the track is not coming any more."""
         self.lost = 0
         """Pieces that were lost, since last reset."""
         self._hole_unknown_ms = 0.0
@@ -44,6 +46,11 @@ class MediaTrack:
         """The position in ms, rounded down."""
         return self.position // PER_MS
 
+    @property
+    def unknown_ms(self) -> float:
+        """How much of what has passed since the last audio is unknown."""
+        return self._hole_unknown_ms
+
     def append(self, pcm: bytes, out: list[Input]) -> None:
         """Audio that goes on where the track is: the case that nearly every piece is."""
         out.append(Audio(self.name, self.position // PER_MS, pcm))
@@ -51,7 +58,7 @@ class MediaTrack:
         self._hole_unknown_ms = 0.0
         self.patience_ms = ABSENT_MS
         self.heard = self._joined = True
-        self.unknown = False
+        self.unknown = self.told_missing = False
 
     def interrupt(self) -> None:
         """The audio breaks off here; until it comes again nothing is known."""

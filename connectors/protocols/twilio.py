@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from connectors.inputs import Track, TrackFormat
+from connectors.protocols.surrogates import without_halves
 
 TRACK_NAMES: dict[str, Track] = {"inbound": "caller", "outbound": "agent"}
 """Twilio's word for a track -> ours. `inbound` is what Twilio receives from the person on the line, whoever dialled."""
@@ -112,6 +113,9 @@ def decode(text: str) -> Message:
     try:
         return _decoder.decode(text)
     except msgspec.DecodeError as wrong:
+        mended = without_halves(text)
+        if mended is not None:
+            return decode(mended)
         raise BadMessage(f"not a media-stream message: {wrong}"[:200]) from None
     except RecursionError:
         raise BadMessage("not a media-stream message: nested too deeply") from None

@@ -1,0 +1,154 @@
+"""The transcriber behind OpenAI's audio endpoint, or a server at `base_url` that speaks the same.
+
+    POST {base_url}/audio/transcriptions, multipart: file (WAV, made in memory), model, response_format=json, language?
+    -> {"text": "…"}
+
+(https://platform.openai.com/docs/api-reference/audio/createTranscription.) The client library retries nothing: that is
+`monitor.runtime.transcribing`'s work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+
+from monitor.core.questions import TranscribeRequest
+from monitor.judges.failures import failure_of
+from monitor.transcribers import TranscribeFailure, Transcription
+from monitor.transcribers.settings import TranscriberSettings
+from monitor.transcribers.wave_bytes import wave_bytes
+
+MODEL: Final = "gpt-4o-mini-transcribe"
+
+TRY_SHARE: Final = 0.6
+"""The share of the deadline that a single request may take: what is left is enough for another try."""
+
+MAX_BODY: Final = 1_000_000
+"""Bytes of an answer that are read."""
+
+MISSING: Final = "the transcriber needs the openai package: pip install 'turnwatch[judge]'"
+NO_KEY: Final = "the transcriber has no key: set OPENAI_API_KEY, or base_url to a server that needs none"
+
+
+class _Body(msgspec.Struct):
+    text: str | None = None
+    error: Any = None
+
+
+class OpenAITranscriber:
+    """Transcribes by a server. `timeout_s`: how long one request may take in all. `api_key`: None where the server
+    wants none. Nothing is loaded or connected before the first turn."""
+
+    def __init__(
+        self,
+        model: str = MODEL,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        language: str | None = None,
+        timeout_s: float = 6.0,
+        usd_per_minute: float | None = None,
+    ) -> None:
+        self.name = model
+        self._base_url, self._api_key, self._language = base_url, api_key, language
+        self._timeout_s, self._usd_per_minute = timeout_s, usd_per_minute
+        self._server = base_url or "OpenAI"
+        self._loading = asyncio.Lock()
+        self._library: Any = None
+        self._client: Any = None
+
+    async def transcribe(self, request: TranscribeRequest) -> Transcription:
+        """The words of a turn, in one HTTP request."""
+        client = await self._connected()
+        form: dict[str, Any] = {"model": self.name, "response_format": "json"}
+        if self._language is not None:
+            form["language"] = self._language
+        form["file"] = ("turn.wav", wave_bytes(request.pcm, request.rate), "audio/wav")
+        text = await self._send(client, form)
+        price = self._usd_per_minute
+        return Transcription(text, None if price is None else price * request.seconds / 60, request.seconds)
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    async def _connected(self) -> Any:
+        if self._api_key is None and self._base_url is None:
+            raise TranscribeFailure("configuration", NO_KEY)
+        async with self._loading:
+            if self._client is None:
+                try:  # loading takes a second, and certificates some more; calls go on meanwhile
+                    self._client = await asyncio.to_thread(self._make_client)
+                except ImportError:
+                    raise TranscribeFailure("configuration", MISSING) from None
+                except Exception as error:
+                    why = f"the transcriber's client cannot be made ({type(error).__name__}): check base_url"
+                    raise TranscribeFailure("configuration", why) from None
+        return self._client
+
+    def _make_client(self) -> Any:
+        self._library = importlib.import_module("openai")
+        return self._library.AsyncOpenAI(
+            api_key=self._api_key or "none", base_url=self._base_url, max_retries=0, timeout=self._timeout_s
+        )
+
+    async def _send(self, client: Any, form: dict[str, Any]) -> str:
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                async with client.audio.transcriptions.with_streaming_response.create(**form) as response:
+                    return self._text(await _body(response))
+        except (TimeoutError, self._library.APITimeoutError):
+            late = f"{self._server} did not answer within {self._timeout_s:g} seconds"
+            raise TranscribeFailure("timeout", late) from None
+        except self._library.APIStatusError as error:
+            raise self._failure(error.status_code, error.response.headers, error.body) from None
+        except TranscribeFailure:
+            raise
+        except Exception as error:  # of this library, or of the HTTP library beneath it, whichever that is
+            why = f"{self._server} cannot be reached, or hung up ({type(error.__cause__ or error).__name__})"
+            raise TranscribeFailure("unreachable", f"{why}: check base_url and the network") from None
+
+    def _text(self, content: bytes) -> str:
+        try:
+            body = msgspec.json.decode(content, type=_Body)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            body = _Body()
+        if body.error:
+            code = body.error.get("code") if isinstance(body.error, dict) else None
+            raise self._failure(code if isinstance(code, int) and 400 <= code < 600 else 502, {}, body.error)
+        if body.text is None:
+            raise TranscribeFailure("broken", f"{self._server} does not answer as OpenAI's audio endpoint does")
+        return body.text
+
+    def _failure(self, status: int, headers: Mapping[str, str], error: Any) -> TranscribeFailure:
+        found = failure_of(status, headers, error, self._server, secret=self._api_key, now=datetime.now(UTC))
+        return TranscribeFailure(found.kind, str(found), found.retry_after_s)
+
+
+def openai_transcriber(settings: TranscriberSettings, environment: Mapping[str, str] = os.environ) -> OpenAITranscriber:
+    """The transcriber that `[transcriber]` describes, with the key from OPENAI_API_KEY."""
+    return OpenAITranscriber(
+        settings.model or MODEL,
+        base_url=settings.base_url or environment.get("OPENAI_BASE_URL") or None,
+        api_key=environment.get("OPENAI_API_KEY") or None,
+        language=settings.language,
+        timeout_s=TRY_SHARE * settings.deadline_s,
+        usd_per_minute=settings.usd_per_minute,
+    )
+
+
+async def _body(response: Any) -> bytes:
+    body = bytearray()
+    async for piece in response.iter_bytes():
+        body += piece
+        if len(body) > MAX_BODY:
+            raise TranscribeFailure("broken", f"the transcriber's answer is longer than {MAX_BODY} bytes")
+    return bytes(body)
