@@ -53,7 +53,7 @@ $(VENV)/.made:
 
 $(VENV)/.run: $(VENV)/.made pyproject.toml requirements.lock
 	@echo "setting up $(VENV) ..." >&2
-	@$(PIP) install -c requirements.lock -e .
+	@$(PIP) install -c requirements.lock -e '.[local]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run

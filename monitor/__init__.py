@@ -6,7 +6,8 @@
         print(event.as_dict())
 
 `watch` is the one path for live calls, recordings and tapes. `CallMonitor` does the same without asyncio, one input at
-a time. `TurnTakingNaturalness` scores the turns of a call that is over. What an event holds stands in `monitor.events`.
+a time. `TurnTakingNaturalness` and `TurnRelevancy` score the turns of a call that is over. What an event holds stands
+in `monitor.events`.
 
 Names are loaded when they are first used, so that importing the package costs next to nothing.
 """
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     from monitor.core import events
     from monitor.core.call import CoreSettings
     from monitor.core.naturalness import TurnTakingNaturalness
+    from monitor.relevancy_metric import TurnRelevancy
     from monitor.runtime.hearing import CallMonitor, NoDetector
+    from monitor.runtime.judging import NoJudge
     from monitor.runtime.watch import Watching, watch
 
 __all__ = [
@@ -30,6 +33,8 @@ __all__ = [
     "ConfigError",
     "CoreSettings",
     "NoDetector",
+    "NoJudge",
+    "TurnRelevancy",
     "TurnTakingNaturalness",
     "Watching",
     "events",
@@ -42,6 +47,8 @@ _PLACES = {
     "ConfigError": "monitor.config",
     "CoreSettings": "monitor.core.call",
     "NoDetector": "monitor.runtime.hearing",
+    "NoJudge": "monitor.runtime.judging",
+    "TurnRelevancy": "monitor.relevancy_metric",
     "TurnTakingNaturalness": "monitor.core.naturalness",
     "Watching": "monitor.runtime.watch",
     "watch": "monitor.runtime.watch",

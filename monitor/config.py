@@ -12,29 +12,30 @@ The unit stands in each key's name. An unknown key is an error that names the ne
 from __future__ import annotations
 
 import difflib
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, cast, get_args, get_type_hints
 
 import msgspec
 
+from monitor.config_sources import ConfigError as ConfigError
+from monitor.config_sources import Given, from_assignments, from_environment, from_file, read
 from monitor.core.call import CoreSettings
+from monitor.core.giving_way import TimelineSettings
+from monitor.core.relevancy_settings import EvalMode, RelevancySettings
 from monitor.core.speech import SpeechSettings
-from monitor.core.timeline import TimelineSettings
 from monitor.core.turn_taking import TurnTakingSettings
+from monitor.core.words import WordsSettings
+from monitor.transcribers.settings import TranscriberSettings, check_budget
 
 if TYPE_CHECKING:
     from connectors.elevenlabs import RelaySettings
     from connectors.twilio.settings import TwilioSettings
 
-ENVIRONMENT = "TURNWATCH_"
+EVAL_MODE = "TURNWATCH_EVAL_MODE"
+"""The environment variable that names the judge where no setting does; `monitor.TurnRelevancy` goes by it as well."""
 _SECRET = ("token", "key", "secret", "password")
-
-
-class ConfigError(Exception):
-    """The configuration is wrong. The message names the key, where it stands, and what would be right."""
 
 
 class ServeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,13 +59,22 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     speech: SpeechSettings = SpeechSettings()
     timeline: TimelineSettings = TimelineSettings()
     turn_taking: TurnTakingSettings = TurnTakingSettings()
+    words: WordsSettings = WordsSettings()
+    relevancy: RelevancySettings = RelevancySettings(eval_mode="off")
+    transcriber: TranscriberSettings = TranscriberSettings()
     serve: ServeSettings = ServeSettings()
     connectors: dict[str, dict[str, Any]] = {}
+
+    def __post_init__(self) -> None:
+        if self.words.transcribed:
+            raise ValueError("words.transcribed is set by itself where there is a transcriber: leave it out")
+        check_budget(self.transcriber, self.relevancy)
 
     @property
     def core(self) -> CoreSettings:
         """What the core judges by, and what stands on tapes."""
-        return CoreSettings(self.speech, self.timeline, self.turn_taking)
+        words = msgspec.structs.replace(self.words, transcribed=self.transcriber.enabled)
+        return CoreSettings(self.speech, self.timeline, self.turn_taking, words, self.relevancy)
 
     @property
     def elevenlabs(self) -> RelaySettings:
@@ -91,6 +101,9 @@ _OWN: dict[str, type[Any]] = {
     "speech": SpeechSettings,
     "timeline": TimelineSettings,
     "turn_taking": TurnTakingSettings,
+    "words": WordsSettings,
+    "relevancy": RelevancySettings,
+    "transcriber": TranscriberSettings,
     "serve": ServeSettings,
 }
 _OF_CONNECTORS = {
@@ -108,21 +121,21 @@ def _section(name: str) -> type[Any]:
     return cast("type[Any]", getattr(import_module(module), kind))
 
 
-class _Given(NamedTuple):
-    """One value that somebody set, and where it stands. `is_text`: it still has to be read as its key's type."""
-
-    origin: str
-    name: str
-    value: Any
-    is_text: bool
-
-
 def load(
-    file: Path | None = None, environment: Mapping[str, str] | None = None, assignments: Iterable[str] = ()
+    file: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    assignments: Iterable[str] = (),
+    *,
+    eval_mode: EvalMode = "off",
 ) -> Config:
-    """The settings from `file`, then `environment`, then `assignments` (`section.key=value`). Raises ConfigError."""
-    sections: dict[str, dict[str, Any]] = {}
-    for given in (*_from_file(file), *_from_environment(environment or {}), *_from_assignments(assignments)):
+    """The settings from `file`, then `environment`, then `assignments` (`section.key=value`). Raises ConfigError.
+    `eval_mode`: who judges relevancy where neither a setting nor TURNWATCH_EVAL_MODE says so."""
+    sections: dict[str, dict[str, Any]] = {"relevancy": {"eval_mode": _eval_mode(environment or {}, eval_mode)}}
+    for given in (
+        *(from_file(file, known_keys()) if file else ()),
+        *from_environment(environment or {}),
+        *from_assignments(assignments),
+    ):
         *folders, key = given.name.split(".")
         value, place = _value(given), cast("dict[str, Any]", sections)
         for folder in folders:
@@ -132,10 +145,19 @@ def load(
         place[key] = value
     try:
         made = {section: _made(_section(section), values) for section, values in sections.items()}
+        own = {section: made[section] for section in made if section in _OWN}
+        config = Config(**own, connectors={name: values for name, values in sections.items() if name not in _OWN})
+        _ = config.core  # a number that is out of its range is told here
     except (ValueError, TypeError) as error:
         raise ConfigError(str(error)) from error
-    own = {section: made[section] for section in made if section in _OWN}
-    return Config(**own, connectors={name: values for name, values in sections.items() if name not in _OWN})
+    return config
+
+
+def _eval_mode(environment: Mapping[str, str], otherwise: EvalMode) -> EvalMode:
+    word = environment.get(EVAL_MODE) or otherwise
+    if word not in get_args(EvalMode):
+        raise ConfigError(f"{EVAL_MODE}={word}: it takes one of {', '.join(get_args(EvalMode))}")
+    return cast("EvalMode", word)
 
 
 def known_keys() -> list[str]:
@@ -164,48 +186,7 @@ def _made(kind: type[Any], values: Mapping[str, Any]) -> Any:
     return kind(**{**values, **inner})
 
 
-def _from_file(file: Path | None) -> Iterator[_Given]:
-    if file is None:
-        return
-    try:
-        content = tomllib.loads(file.read_text("utf-8"))
-    except OSError as error:
-        raise ConfigError(f"cannot read the configuration {file}: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"the configuration {file} is not TOML: {error}") from error
-    for section, keys in content.items():
-        if not isinstance(keys, dict):
-            raise ConfigError(f"{file}: {section} stands outside of a section such as [speech]")
-        yield from _flat(str(file), section, keys)
-
-
-def _flat(origin: str, place: str, keys: dict[str, Any]) -> Iterator[_Given]:
-    known = known_keys()
-    for key, value in keys.items():
-        name = f"{place}.{key}"
-        if isinstance(value, dict) and any(one.startswith(f"{name}.") for one in known):
-            yield from _flat(origin, name, value)
-        else:
-            yield _Given(origin, name, value, is_text=False)
-
-
-def _from_environment(environment: Mapping[str, str]) -> Iterator[_Given]:
-    for variable, value in environment.items():
-        name = variable.removeprefix(ENVIRONMENT).lower()
-        if variable.startswith(ENVIRONMENT) and "__" in name:
-            yield _Given(variable, name.replace("__", "."), value, is_text=True)
-
-
-def _from_assignments(assignments: Iterable[str]) -> Iterator[_Given]:
-    for assignment in assignments:
-        name, mark, value = assignment.partition("=")
-        name = name.strip()
-        if not (mark and all(name.partition("."))):
-            raise ConfigError(f"--set {assignment}: it takes section.key=value, as in speech.open_ms=60")
-        yield _Given(f"--set {name}", name, value.strip(), is_text=True)
-
-
-def _value(given: _Given) -> Any:
+def _value(given: Given) -> Any:
     section, *path = given.name.split(".")
     try:
         wanted: Any = _section(section)
@@ -218,18 +199,6 @@ def _value(given: _Given) -> Any:
     try:
         if not given.is_text:
             return msgspec.convert(given.value, wanted)
-        return _read(given.value, wanted)
+        return read(given.value, wanted)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{given.origin}: {given.name}: {str(error)[:1].lower()}{str(error)[1:]}") from error
-
-
-def _read(text: str, wanted: Any) -> Any:
-    """`text` as a value of the type `wanted`; lists and tables are written as in TOML."""
-    try:
-        return msgspec.convert(text, wanted, strict=False)
-    except msgspec.ValidationError:
-        try:
-            value = tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:
-            value = text
-        return msgspec.convert(value, wanted)

@@ -32,6 +32,7 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `demo` takes."""
     options.add_speed(parser)
+    options.add_judge(parser)
     options.add_output(parser)
 
 
@@ -39,15 +40,21 @@ def run(arguments: argparse.Namespace) -> int:
     """Hold the call."""
     from monitor.commands.output import log_to_stderr
     from monitor.runtime import stopping
+    from monitor.runtime.inquiry import bench_for
+    from monitor.runtime.judging import NoJudge
 
     log_to_stderr()
     config = options.config(arguments)
+    try:
+        bench_for(config)  # a judge that cannot be had is told before anything is shown
+    except NoJudge as error:
+        raise Failure(WRONG, str(error)) from error
     return stopping.run(lambda stop: _demo(arguments, config, stop), fast=True)
 
 
 async def _demo(arguments: argparse.Namespace, config: Config, stop: Stop) -> int:
     from connectors.base import ConnectorError
-    from monitor.commands.output import add_stdout, finish
+    from monitor.commands.output import add_stdout, finish, judge_line
     from monitor.config import ConfigError
     from monitor.runtime.delivery import Delivery
     from monitor.runtime.demo import Demo
@@ -55,7 +62,13 @@ async def _demo(arguments: argparse.Namespace, config: Config, stop: Stop) -> in
 
     demo = Demo(config, speed=arguments.speed, tape_dir=options.tape_folder(arguments))
     delivery = Delivery()
-    add_stdout(delivery, json=arguments.json, status=lambda: demo.calls, patient=arguments.speed != 1.0)
+    add_stdout(
+        delivery,
+        json=arguments.json,
+        status=lambda: demo.calls,
+        patient=arguments.speed != 1.0,
+        opening=judge_line(config.core.relevancy),
+    )
     stop.when_wanted(demo.stop)
     stop.when_wanted(delivery.hurry)
     if arguments.tape is None:

@@ -43,6 +43,48 @@ def add_speed(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_judge(parser: argparse.ArgumentParser) -> None:
+    """Who judges relevancy."""
+    group = parser.add_argument_group("relevancy: whether the agent's answers are to the point")
+    group.add_argument(
+        "--judge",
+        metavar="WHO",
+        type=_judge,
+        help="off, openai (or a server that speaks the same), jev, local (a small model on this machine), or "
+        "scripted:FILE; local where it is installed, else off",
+    )
+    group.add_argument("--judge-model", metavar="MODEL", help="its model, instead of its own default")
+    group.add_argument("--judge-base-url", metavar="URL", help="where its server is, as in http://127.0.0.1:8000/v1")
+
+
+_MODES = {"off": "off", "openai": "llm", "jev": "system_one", "local": "local"}
+
+
+def _judge(text: str) -> str:
+    if text in _MODES or (text.startswith("scripted:") and text != "scripted:"):
+        return text
+    raise argparse.ArgumentTypeError(f"{text} is none of {', '.join(_MODES)}, scripted:FILE")
+
+
+def _judge_settings(arguments: argparse.Namespace, config: Config) -> tuple[str, ...]:
+    """Assignments for what was said of the judge on the command line; `config` is what was set elsewhere."""
+    judge, model, base_url = arguments.judge, arguments.judge_model, arguments.judge_base_url
+    mode: str = config.relevancy.eval_mode
+    given = {}
+    if judge is None and (model or base_url) and mode in ("off", "local"):
+        judge = "openai"  # a model or a server is named, so it is to be asked
+    if judge is not None and judge.startswith("scripted:"):
+        given["script"] = judge.removeprefix("scripted:")
+        mode = "scripted"
+    elif judge is not None and not (judge == "jev" and mode == "hybrid"):
+        mode = _MODES[judge]
+    if judge in ("off", "local") or mode == "scripted":
+        model = base_url = None
+    prefix = "system_one_" if judge == "jev" or mode == "system_one" else ""
+    given |= {"eval_mode": mode, f"{prefix}model": model, f"{prefix}base_url": base_url}
+    return tuple(f"relevancy.{key}={value}" for key, value in given.items() if value is not None)
+
+
 def speed(text: str) -> float | None:
     """`max` -> None, which is as fast as it goes; a number above 0 -> that."""
     if text == "max":
@@ -71,10 +113,14 @@ def _number(text: str) -> float:
 def config(arguments: argparse.Namespace, extra: tuple[str, ...] = ()) -> Config:
     """The settings: file, environment, `--set`, and then `extra` assignments from a command's own options."""
     from monitor.config import ConfigError, load
+    from monitor.runtime.judging import default_mode
 
     file = Path(arguments.config) if arguments.config else None
+    given, mode = (*arguments.assignments, *extra), default_mode()
     try:
-        return load(file, os.environ, (*arguments.assignments, *extra))
+        found = load(file, os.environ, given, eval_mode=mode)
+        judge = _judge_settings(arguments, found)
+        return load(file, os.environ, (*given, *judge), eval_mode=mode)
     except ConfigError as error:
         raise Failure(WRONG, str(error)) from error
 
@@ -102,4 +148,6 @@ def source_options(arguments: argparse.Namespace) -> SourceOptions:
         channels = parse_channels(arguments.channels) if arguments.channels else None
     except SourceError as error:
         raise Failure(WRONG, f"--{error}") from error
-    return SourceOptions(rate=arguments.rate, encoding=arguments.encoding, channels=channels)
+    return SourceOptions(
+        rate=arguments.rate, encoding=arguments.encoding, channels=channels, transcript=arguments.transcript
+    )

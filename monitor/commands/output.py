@@ -9,7 +9,9 @@ from collections.abc import Callable, Sequence
 
 from monitor.commands.failure import SOURCE, Failure
 from monitor.core.call import Status
+from monitor.core.relevancy_settings import RelevancySettings
 from monitor.runtime.delivery import Delivery
+from monitor.runtime.judging import described
 from monitor.runtime.stopping import Stop
 from monitor.sinks import Sink
 from monitor.sinks.console import ConsoleSink
@@ -26,6 +28,11 @@ def log_to_stderr() -> None:
         sys.stderr.reconfigure(errors="backslashreplace")
 
 
+def judge_line(settings: RelevancySettings, *, tapes_only: bool = False) -> str:
+    """Which judge listens."""
+    return f"relevancy: {'as it was judged when the tape was made' if tapes_only else described(settings)}"
+
+
 def add_stdout(
     delivery: Delivery,
     *,
@@ -34,16 +41,17 @@ def add_stdout(
     many: bool = False,
     progress: Progress | None = None,
     patient: bool = True,
+    opening: str | None = None,
 ) -> None:
     """Events to standard output: as JSON Lines, or as a feed for people. `status`: how the calls stand that go on.
-    `patient`: the calls can wait for whoever reads."""
+    `patient`: the calls can wait for whoever reads. `opening`: what people are told first."""
     if sys.stdout is None:
         raise Failure(SOURCE, "there is no standard output to write to")
     sink: Sink
     if json:
         sink = JsonLinesSink(sys.stdout.buffer)
     else:
-        sink = ConsoleSink(status=status, many=many, progress=progress)
+        sink = ConsoleSink(status=status, many=many, progress=progress, opening=opening)
     delivery.add(OUTPUT, sink, own_thread=True, patient=patient)
 
 

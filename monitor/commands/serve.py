@@ -49,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--elevenlabs-upstream", metavar="URL", help="wss://HOST or ws://HOST:PORT in place of the region's host"
     )
+    options.add_judge(parser)
     options.add_output(parser)
 
 
@@ -74,21 +75,23 @@ def _own_settings(arguments: argparse.Namespace) -> tuple[str, ...]:
 
 async def _serve(arguments: argparse.Namespace, config: Config, stop: Stop) -> int:
     from connectors.base import ConnectorError, SourceError
-    from monitor.commands.output import add_stdout, finish
+    from monitor.commands.output import add_stdout, finish, judge_line
     from monitor.config import ConfigError
     from monitor.runtime.delivery import Delivery
     from monitor.runtime.hearing import NoDetector
+    from monitor.runtime.judging import NoJudge
     from monitor.runtime.serve import Service
 
     delivery = Delivery()
     try:
         service = Service(config, delivery.deliver, tape_dir=options.tape_folder(arguments))
         await service.start()
-    except (ConfigError, SourceError) as error:
+    except (ConfigError, SourceError, NoJudge) as error:
         raise Failure(WRONG, str(error)) from error
     except (ConnectorError, NoDetector) as error:
         raise Failure(SOURCE, str(error)) from error
-    add_stdout(delivery, json=arguments.json, status=lambda: service.calls, patient=False)
+    opening = judge_line(config.core.relevancy)
+    add_stdout(delivery, json=arguments.json, status=lambda: service.calls, patient=False, opening=opening)
     print(_welcome(service), file=sys.stderr, flush=True)
     await stop.wait()
     await service.stop()

@@ -12,8 +12,10 @@ from monitor.commands import options
 from monitor.commands.failure import DONE, MISSED, SOURCE, WRONG, Failure
 
 if TYPE_CHECKING:
+    from monitor.config import Config
     from monitor.core.events import CallEnded
     from monitor.runtime.delivery import Delivery
+    from monitor.runtime.inquiry import Bench
     from monitor.runtime.stopping import Stop
     from monitor.runtime.watch import Watching
     from monitor.sinks.progress import Progress
@@ -59,6 +61,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--rate", metavar="HZ", type=int, help="samples a second of raw audio (8000)")
     group.add_argument("--encoding", metavar="NAME", help="s16le (as it is), mulaw or alaw")
     group.add_argument("--channels", metavar="ORDER", help="whose voice each channel holds: caller,agent (as it is)")
+    group.add_argument(
+        "--transcript",
+        metavar="FILE",
+        help="words of a recording (.json, .vtt); call.json beside call.wav is found",
+    )
+    options.add_judge(parser)
     options.add_output(parser)
 
 
@@ -68,22 +76,41 @@ def run(arguments: argparse.Namespace) -> int:
     from monitor.runtime import stopping
 
     log_to_stderr()
-    calls = _open(arguments)
-    return stopping.run(lambda stop: _watch(arguments, calls, stop))
+    config = options.config(arguments)
+    bench = _bench(arguments, config)
+    calls = _open(arguments, config, bench)
+    return stopping.run(lambda stop: _watch(arguments, config, bench, calls, stop))
 
 
-def _open(arguments: argparse.Namespace) -> list[Watching]:
+def _bench(arguments: argparse.Namespace, config: Config) -> Bench:
+    """Whom all sources ask; nobody where they are tapes, which hold their answers."""
+    from monitor.runtime.inquiry import Bench, bench_for
+    from monitor.runtime.judging import NoJudge
+
+    if _tapes_only(arguments):
+        return Bench()
+    try:
+        return bench_for(config)
+    except NoJudge as error:
+        raise Failure(WRONG, str(error)) from error
+
+
+def _tapes_only(arguments: argparse.Namespace) -> bool:
+    return all(word.startswith("tape:") for word in arguments.sources)
+
+
+def _open(arguments: argparse.Namespace, config: Config, bench: Bench) -> list[Watching]:
     from connectors.base import ConnectorError, SourceError
     from monitor.runtime.hearing import NoDetector
     from monitor.runtime.watch import watch
 
-    config, tapes = options.config(arguments), options.tape_folder(arguments)
+    tapes = options.tape_folder(arguments)
     known = options.source_options(arguments)
     if sum(word.partition("?")[0] == "pcm:-" for word in arguments.sources) > 1:
         raise Failure(WRONG, "standard input can be read only once")
     try:
         return [
-            watch(word, config=config, speed=arguments.speed, tape_dir=tapes, options=known)
+            watch(word, config=config, speed=arguments.speed, tape_dir=tapes, options=known, bench=bench)
             for word in arguments.sources
         ]
     except SourceError as error:
@@ -92,10 +119,10 @@ def _open(arguments: argparse.Namespace) -> list[Watching]:
         raise Failure(SOURCE, str(error)) from error
 
 
-async def _watch(arguments: argparse.Namespace, calls: list[Watching], stop: Stop) -> int:
+async def _watch(arguments: argparse.Namespace, config: Config, bench: Bench, calls: list[Watching], stop: Stop) -> int:
     import asyncio
 
-    from monitor.commands.output import add_stdout, finish
+    from monitor.commands.output import add_stdout, finish, judge_line
     from monitor.runtime.delivery import Delivery
 
     delivery = Delivery()
@@ -106,6 +133,7 @@ async def _watch(arguments: argparse.Namespace, calls: list[Watching], stop: Sto
         status=lambda: [call.status for call in calls],
         many=len(calls) > 1,
         progress=progress,
+        opening=judge_line(config.core.relevancy, tapes_only=_tapes_only(arguments)),
     )
 
     def end_all() -> None:
@@ -119,6 +147,7 @@ async def _watch(arguments: argparse.Namespace, calls: list[Watching], stop: Sto
     following = [_follow(call, delivery, arguments.fail_under) for call in calls]
     async with _shown(progress, calls):
         codes = await asyncio.gather(*following)
+    await bench.close()
     # A source that failed explains a score that is not there.
     return await finish(delivery, stop, max(codes))
 

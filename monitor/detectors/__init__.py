@@ -21,6 +21,11 @@ from importlib import import_module
 
 from monitor.core.speech import Detector, NewDetector
 
+
+class DetectorUnavailable(Exception):
+    """A detector's library is missing or broken. The message says what to install."""
+
+
 DETECTORS = {
     "webrtc": "monitor.detectors.webrtc:WebRtcDetector",
     "energy": "monitor.detectors.energy:EnergyDetector",
@@ -29,7 +34,7 @@ DETECTORS = {
 
 def new_detector(name: str = "webrtc", **options: int) -> NewDetector:
     """A maker of detectors of this name, with these options. Raises KeyError for a name that is not in the table, and
-    what the detector's own module raises if its library is missing."""
+    DetectorUnavailable if the library that it needs is missing."""
     module, _, attribute = DETECTORS[name].partition(":")
     made = getattr(import_module(module), attribute)
 

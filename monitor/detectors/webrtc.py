@@ -6,10 +6,7 @@ which the speech room trims by energy.
 
 from __future__ import annotations
 
-
-class DetectorUnavailable(Exception):
-    """The detector's library is missing or broken. The message says what to install."""
-
+from monitor.detectors import DetectorUnavailable
 
 try:
     from _webrtcvad import create, init, process, set_mode  # type: ignore[import-not-found, unused-ignore]

@@ -7,6 +7,7 @@ from typing import Any
 
 from monitor.sinks.literal import literal
 from monitor.sinks.screen_line import Bit, Line, score_style
+from monitor.sinks.verdict_lines import summary_bits
 
 LABEL_WIDTH = 15
 _KINDS = {
@@ -51,8 +52,7 @@ def _rows(summary: Mapping[str, Any]) -> Iterator[tuple[str, tuple[Bit, ...]]]:
         yield "trouble", (Bit(" · ".join(bad), "fair"),)
     relevancy = part("relevancy")
     if relevancy:
-        judged = f"  {_figure(relevancy.get('relevant'))} of {_figure(relevancy.get('judged'))} answers"
-        yield "relevancy", (*_score(relevancy.get("score")), Bit(judged, "dim"))
+        yield "relevancy", (*_score(relevancy.get("score")), *summary_bits(relevancy))
     for name in ("alerts", "notices"):
         if counts := part(name):
             yield (

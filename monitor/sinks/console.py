@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 from monitor.core.events import CallEnded, Event
 from monitor.sinks.drawing import Drawing, Tag, plain, tag_of
 from monitor.sinks.feed_lines import CallView
+from monitor.sinks.literal import literal
 from monitor.sinks.output import Output, TextOutput
 from monitor.sinks.screen_line import Bit, Line
 from monitor.sinks.status_line import Standing, status_bits
@@ -40,7 +41,8 @@ class Advancing(Protocol):
 class ConsoleSink:
     """The feed of all calls. `stream`: standard output unless told otherwise. `status`: how the calls that go on stand,
     asked five times a second on a terminal; without it there is no status line. `many`: mark each line with its call
-    from the beginning (else from the second call on). `progress` is shown in the status line.
+    from the beginning (else from the second call on). `progress` is shown in the status line. `opening`: a line before
+    everything else.
     """
 
     def __init__(
@@ -50,12 +52,14 @@ class ConsoleSink:
         *,
         many: bool = False,
         progress: Advancing | None = None,
+        opening: str | None = None,
     ) -> None:
         self._stream = stream if stream is not None else sys.stdout
         self._output = Output(self._stream)
         self._status = status
         self._progress = progress
         self._many = many
+        self._opening = opening
         self._views: dict[str, CallView] = {}
         self._seen = 0
         self._drawing: Drawing | None = None
@@ -67,6 +71,9 @@ class ConsoleSink:
         self._output.open()
         if self._output.terminal:
             self._drawing = _drawing(self._stream)
+        if self._opening:
+            opening = literal(self._opening)
+            self._output.write(f"{opening if self._drawing is None else self._drawing.paint(opening, 'dim')}\n")
         if self._drawing is not None and (self._status or self._progress):
             self._refreshing = asyncio.create_task(self._refresh(), name="status line")
 

@@ -6,6 +6,7 @@
 | a turn ends | who spoke for how long, and the words |
 | the floor passes | at once; again when it is final, if that says something new (how long an overlap was) |
 | an overlap that was none | that it is taken back |
+| a verdict of relevancy | one; a "no" with its reason and the words |
 | a notice, the call's start | one |
 | the call's end | its summary |
 """
@@ -19,11 +20,13 @@ from monitor.core import events
 from monitor.sinks.call_summary import summary_lines
 from monitor.sinks.literal import literal
 from monitor.sinks.screen_line import Bit, Line, Style
+from monitor.sinks.verdict_lines import conversation_lines, verdict_lines
 
 WHO: dict[str, Style] = {"user": "caller", "assistant": "agent"}
 _OTHER = {"caller": "agent", "agent": "caller"}
 _SAME_GAP_MS = 50
 """A final gap that differs by less from what was told is not told again."""
+_WORDS_KEPT = 400
 _NOT = {"gap": "no answer", "user_barge_in": "no barge-in", "agent_overlap": "not talking over"}
 
 
@@ -41,6 +44,7 @@ class CallView:
         self.speaking: dict[int, events.Turn] = {}
         self._told: dict[tuple[int, int], _Told] = {}
         self._roles: dict[int, str] = {}
+        self._words: dict[int, str] = {}
         self._taken_back: int | None = None
 
     def lines(self, event: events.Event) -> list[Line]:
@@ -74,6 +78,7 @@ class CallView:
         """`turn.ended`."""
         turn = event.turn
         self.speaking.pop(turn.index, None)
+        self._remember(turn.index, turn.text)
         bits = [Bit(f"{(turn.duration_ms or 0) / 1000:.1f} s")]
         if turn.backchannel:
             told = next((told for key, told in self._told.items() if key[1] == turn.index), None)
@@ -89,6 +94,7 @@ class CallView:
 
     def turn_text(self, event: events.TurnText) -> list[Line]:
         """`turn.text`: words that came after the turn had ended."""
+        self._remember(event.turn.index, event.text)
         said: dict[str, str] = {"transcript": "said", "response": "was to say", "correction": "was heard to say"}
         bits = (Bit(said.get(event.reason, event.reason), "dim"),)
         return [Line(event.at_ms, WHO[event.turn.role], "", bits, words=event.text)]
@@ -125,6 +131,14 @@ class CallView:
         bits = (Bit(f"{name}: {why}", "dim"),)
         return [Line(event.at_ms, WHO[role] if role else "", "small", bits)]
 
+    def judged(self, event: events.RelevancyJudged) -> list[Line]:
+        """`relevancy.judged`."""
+        return verdict_lines(event, self._words.get(event.turn.index))
+
+    def conversation(self, event: events.RelevancyScored) -> list[Line]:
+        """`relevancy.scored`."""
+        return conversation_lines(event)
+
     def notice(self, event: events.Notice) -> list[Line]:
         """`notice`."""
         many = f" ({event.count}×)" if event.count > 1 else ""
@@ -136,6 +150,11 @@ class CallView:
         """`call.ended`."""
         bits = (Bit(literal(self.call, 60), "strong"), Bit(f" ended: {event.cause.replace('_', ' ')}"))
         return [Line(event.at_ms, "call", "end", bits), *summary_lines(event.summary)]
+
+    def _remember(self, index: int, words: str | None) -> None:
+        if words:
+            self._words[index] = words[:_WORDS_KEPT]
+            _drop_oldest(self._words)
 
 
 def _drop_oldest(remembered: dict[Any, Any]) -> None:
@@ -176,6 +195,8 @@ _WRITERS: dict[str, Callable[[CallView, Any], list[Line]]] = {
     "turn.text": CallView.turn_text,
     "transition.scored": CallView.scored,
     "transition.withdrawn": CallView.withdrawn,
+    "relevancy.judged": CallView.judged,
+    "relevancy.scored": CallView.conversation,
     "notice": CallView.notice,
     "call.ended": CallView.ended,
 }

@@ -16,6 +16,8 @@ SIGNS = {
     "notice": "▲",
     "call": "▶",
     "end": "■",
+    "yes": "✓",
+    "no": "✗",
     "": " ",
 }
 """What stands before a line, by what happened; each is one cell wide."""
@@ -25,7 +27,7 @@ _FULL = "█"
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 _PLAINER = {
-    **dict(zip("→↯≈●·▲▶■━█", ">!~*|!>#=#", strict=True)),
+    **dict(zip("→↯≈●·▲▶■━█✓✗", ">!~*|!>#=#+x", strict=True)),
     **dict(zip("–—“”‘’×│", "--\"\"''x|", strict=True)),
     "…": "...",
     **dict.fromkeys(_EIGHTHS[1:], " "),

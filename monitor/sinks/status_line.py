@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from monitor.core.events import Turn
+from monitor.core.events import Relevancy, Turn
 from monitor.sinks.drawing import tag_of
 from monitor.sinks.feed_lines import CallView
 from monitor.sinks.screen_line import Bit, Style, score_style
+from monitor.sinks.verdict_lines import standing_bits
 
 _SHORT_MS, _LONG_MS = 1500, 4000
 """Waiting is told in passing, then as a warning from 1.5 s, in red from 4 s (dead air) on."""
@@ -33,6 +34,14 @@ class Standing(Protocol):
     def transitions(self) -> int: ...
     @property
     def ended(self) -> bool: ...
+    @property
+    def relevancy(self) -> Relevancy | None: ...
+    @property
+    def waiting_for_verdicts(self) -> int: ...
+    @property
+    def waiting_for_words(self) -> int: ...
+    @property
+    def closing(self) -> bool: ...
 
 
 class _Now(NamedTuple):
@@ -59,7 +68,7 @@ def status_bits(states: Sequence[Standing], views: Mapping[str, CallView]) -> li
         if state.score is not None:
             transitions = f"{state.transitions} transition{'s' if state.transitions != 1 else ''}"
             bits += [Bit("  call ", "dim"), _score(state.score, meter=True), Bit(f" {transitions}", "dim")]
-        return bits
+        return [*bits, *standing_bits(state.relevancy, state.waiting_for_verdicts, state.closing)]
     bits = [Bit(f" {len(going)} calls ", "strong")]
     for state in sorted(going, key=lambda each: -(each.waiting_ms or 0)):
         view = views.get(state.call)
@@ -67,6 +76,8 @@ def status_bits(states: Sequence[Standing], views: Mapping[str, CallView]) -> li
         bits += [Bit(" │ ", "dim"), Bit(f"{name} "), *_now_bits(_now(state, view))]
         if state.score is not None:
             bits += [Bit(" "), _score(state.score, meter=False)]
+        if state.relevancy is not None and state.relevancy.score is not None:
+            bits += [Bit(" rel ", "dim"), _score(state.relevancy.score, meter=False)]
     return bits
 
 
@@ -75,6 +86,8 @@ def _score(score: float, meter: bool) -> Bit:
 
 
 def _now(state: Standing, view: CallView | None) -> _Now:
+    if state.closing:
+        return _Now("", "over", "dim", None)
     if len(state.speaking) > 1:
         return _Now("both", "speak", "fair", None)
     if state.speaking:

@@ -40,7 +40,7 @@ def test_what_later_versions_add_is_shown_where_it_is_known() -> None:
     relevancy = {"score": 0.875, "relevant": 7, "judged": 8}
     lines = shown({**SUMMARY, "relevancy": relevancy, "alerts": {"barge_in_spike": 1}, "something": {"new": 1}})
     assert lines[-3:] == [
-        "relevancy      0.88  7 of 8 answers",
+        "relevancy      0.88  7 of 8 answers to the point",
         "alerts         barge_in_spike 1",
         "notices        gap 2",
     ]
