@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -74,8 +77,15 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _leave_at_ctrl_c() -> None:
+    """Until the command listens for it: nothing is open yet, and an exception in the middle of an import can crash."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. -> its exit code. What the user did wrong is told on one line of standard error."""
+    _leave_at_ctrl_c()
     arguments = build_parser().parse_args(argv)
     try:
         code: int = arguments.run(arguments)

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 ENVIRONMENT = "TURNWATCH_"
+OWN_VARIABLES = ("TURNWATCH_TOKEN", "TURNWATCH_EVAL_MODE")
+"""What is read elsewhere."""
 
 
 class ConfigError(Exception):
@@ -49,11 +51,19 @@ def _flat(origin: str, place: str, keys: dict[str, Any], known: Sequence[str]) -
 
 
 def from_environment(environment: Mapping[str, str]) -> Iterator[Given]:
-    """`TURNWATCH_SECTION__KEY`."""
+    """`TURNWATCH_SECTION__KEY`. Raises ConfigError for any other name of that kind: a slip must not pass for a setting
+    that was never made."""
     for variable, value in environment.items():
+        if not variable.startswith(ENVIRONMENT) or variable in OWN_VARIABLES:
+            continue
         name = variable.removeprefix(ENVIRONMENT).lower()
-        if variable.startswith(ENVIRONMENT) and "__" in name:
-            yield Given(variable, name.replace("__", "."), value, is_text=True)
+        if "__" not in name:
+            meant = variable.removeprefix(ENVIRONMENT).replace("_", "__", 1)
+            raise ConfigError(
+                f"{variable} is no setting: a section and its key have two underscores between them, "
+                f"as in {ENVIRONMENT}{meant if '__' in meant else 'SPEECH__OPEN_MS'}"
+            )
+        yield Given(variable, name.replace("__", "."), value, is_text=True)
 
 
 def from_assignments(assignments: Iterable[str]) -> Iterator[Given]:

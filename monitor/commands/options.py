@@ -151,3 +151,11 @@ def source_options(arguments: argparse.Namespace) -> SourceOptions:
     return SourceOptions(
         rate=arguments.rate, encoding=arguments.encoding, channels=channels, transcript=arguments.transcript
     )
+
+
+def hertz(text: str) -> int:
+    """A sample rate from the command line."""
+    rate = int(text)
+    if rate < 1:
+        raise argparse.ArgumentTypeError(f"{rate} is no sample rate")
+    return rate

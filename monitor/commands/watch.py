@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="exit code 1 if a call's turn-taking score is under this, or if it has none",
     )
     group = parser.add_argument_group("what the bytes are")
-    group.add_argument("--rate", metavar="HZ", type=int, help="samples a second of raw audio (8000)")
+    group.add_argument("--rate", metavar="HZ", type=options.hertz, help="samples a second of raw audio (8000)")
     group.add_argument("--encoding", metavar="NAME", help="s16le (as it is), mulaw or alaw")
     group.add_argument("--channels", metavar="ORDER", help="whose voice each channel holds: caller,agent (as it is)")
     group.add_argument(
@@ -101,16 +101,18 @@ def _tapes_only(arguments: argparse.Namespace) -> bool:
 
 def _open(arguments: argparse.Namespace, config: Config, bench: Bench) -> list[Watching]:
     from connectors.base import ConnectorError, SourceError
+    from monitor.runtime.call_names import CallNames
     from monitor.runtime.hearing import NoDetector
     from monitor.runtime.watch import watch
 
+    names = CallNames()
     tapes = options.tape_folder(arguments)
     known = options.source_options(arguments)
     if sum(word.partition("?")[0] == "pcm:-" for word in arguments.sources) > 1:
         raise Failure(WRONG, "standard input can be read only once")
     try:
         return [
-            watch(word, config=config, speed=arguments.speed, tape_dir=tapes, options=known, bench=bench)
+            watch(word, config=config, speed=arguments.speed, tape_dir=tapes, options=known, bench=bench, names=names)
             for word in arguments.sources
         ]
     except SourceError as error:
@@ -194,7 +196,7 @@ async def _follow(call: Watching, delivery: Delivery, threshold: float | None) -
     except ConnectorError as error:
         log.error("%s", error)
         return SOURCE
-    return SOURCE if call.cause == "failed" else code
+    return SOURCE if call.cause == "failed" or call.tape_failed else code
 
 
 def _judge(ended: CallEnded, threshold: float) -> int:

@@ -11,6 +11,7 @@ after twenty seconds.
 
 from __future__ import annotations
 
+from array import array
 from itertools import accumulate
 from operator import sub
 
@@ -49,7 +50,7 @@ class Background:
         """`floor`: energies under it are no concern of the gate."""
         self._set = settings
         self._floor = level_step(floor)
-        self._counts = [0] * BINS
+        self._counts = array("H", bytes(2 * BINS))
         self._total = 0
         self._since = 0
         self._highest = 0
@@ -78,7 +79,7 @@ class Background:
 
     def _forget(self) -> None:
         if self._total >= HALVE_AT:
-            self._counts = [count >> 1 for count in self._counts]
+            self._counts = array("H", [count >> 1 for count in self._counts])
             self._total = sum(self._counts)
 
     def _look(self) -> int:

@@ -8,8 +8,8 @@ chunking of the audio can change a decision.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
+from functools import cache
 from itertools import compress, repeat
 from typing import Protocol
 
@@ -66,6 +66,12 @@ def full_scale(rate: int) -> float:
     return rate * FRAME_MS / 1000 * 32768.0**2
 
 
+@cache
+def silence(size: int) -> bytes:
+    """`size` bytes of nothing but zeros."""
+    return bytes(size)
+
+
 def frame_energies(pcm: bytes, samples: int) -> list[int]:
     """For each frame of `samples` s16le samples its sum of squares. Exact: whole numbers this small are exact in
     floats, in whatever order they are added."""
@@ -88,7 +94,6 @@ class TrackFrames:
         self._detector = detector
         self._samples = rate * FRAME_MS // 1000
         self._size = 2 * self._samples
-        self._zeros = bytes(self._size)
         self._floor = int(full_scale(rate) * 10 ** (settings.floor_dbfs / 10))
         self._warm = settings.warmup_ms // FRAME_MS
         self._reset_after = settings.reset_after_ms // FRAME_MS
@@ -97,7 +102,7 @@ class TrackFrames:
         self.base = 0
         self.kinds = bytearray()
         self.energy: list[int] = [0] * ECHO_FRAMES
-        self._audio: deque[tuple[int, bytes]] = deque()  # (first frame, the samples from there on)
+        self._audio: list[tuple[int, bytes]] = []  # (first frame, the samples from there on)
 
     @property
     def horizon(self) -> int:
@@ -125,7 +130,7 @@ class TrackFrames:
             self.kinds += self._believed(voiced, energies)
             self.energy += energies
         else:
-            size, zeros = self._size, self._zeros
+            size, zeros = self._size, silence(self._size)
             self.kinds += bytes([ZERO if pcm[i : i + size] == zeros else SILENT for i in range(0, len(pcm), size)])
             self.energy += [-1] * count
 
@@ -185,7 +190,7 @@ class TrackFrames:
         self.base += count
         audio, keep = self._audio, min(needed, self.base - ECHO_FRAMES)
         while audio and audio[0][0] + len(audio[0][1]) // self._size <= keep:
-            audio.popleft()
+            del audio[0]
 
 
 class EchoGate:

@@ -10,8 +10,6 @@ A stretch that goes on has been voiced to `voiced` at least, less what the trim 
 
 from __future__ import annotations
 
-from collections import deque
-
 from monitor.core.segments import CLOSE, FALL, LULL, OPEN, RESUME, RISE, Edge
 
 FAR = 1 << 60
@@ -95,7 +93,7 @@ class Side:
         self.number = number
         self._join = join_ms
         self._trim = trim_ms
-        self.stretches: deque[Stretch] = deque()
+        self.stretches: list[Stretch] = []
         self.open: Stretch | None = None
         self.candidate: int | None = None
         self.group: Group | None = None
@@ -160,7 +158,7 @@ class Side:
     def forget(self, before: int) -> None:
         """Drop closed stretches that ended before `before`, except the last."""
         while len(self.stretches) > 1 and self.stretches[0].closed and self.stretches[0].end < before:
-            stretch = self.stretches.popleft()
+            stretch = self.stretches.pop(0)
             kept = stretch.group.stretches
             if len(kept) > 1 and stretch.group.fate is False:
                 kept.remove(stretch)

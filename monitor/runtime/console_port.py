@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import socket
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
@@ -56,6 +57,7 @@ class ConsolePort:
         routes = [Route("/healthz", self._health), Route("/api/calls", self._guarded(self._list))]
         app = Starlette(routes=routes)
         # Its access log would hold tokens, and its own handling of signals is ours.
+        logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # what strangers send is no trouble of ours
         config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1)
         self._server = _Server(config)
 

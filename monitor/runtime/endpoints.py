@@ -5,6 +5,7 @@ To add one: a class like these, and a row in `endpoints`.
 
 from __future__ import annotations
 
+import logging
 from http import HTTPStatus
 from typing import Protocol
 
@@ -16,6 +17,8 @@ from connectors.base import Door
 from connectors.elevenlabs import Relay
 from connectors.twilio import TwilioCalls, TwilioSettings, serve_twilio, upgrade_refusal
 from monitor.config import Config
+
+log = logging.getLogger("turnwatch.serve")
 
 
 class Endpoint(Protocol):
@@ -74,6 +77,7 @@ class TwilioEndpoint:
 
     def __init__(self, door: Door, settings: TwilioSettings, token: str | None) -> None:
         self._settings = settings
+        self.refused = 0
         self._admitted = TwilioCalls(door, settings)
         self._strangers = TwilioCalls(door, msgspec.structs.replace(settings, token=settings.token or token))
 
@@ -88,7 +92,11 @@ class TwilioEndpoint:
     async def process_request(self, connection: ServerConnection, request: Request) -> Response | None:
         """Only Twilio may open a stream, where its signature can be checked."""
         refusal = upgrade_refusal(request.path, request.headers, self._settings)
-        return connection.respond(HTTPStatus.FORBIDDEN, f"{refusal}\n") if refusal else None
+        if refusal is None:
+            return None
+        log.warning("a media stream was refused: %s", refusal)
+        self.refused += 1
+        return connection.respond(HTTPStatus.FORBIDDEN, f"{refusal}\n")
 
     async def handle(self, connection: ServerConnection, *, admitted: bool) -> None:
         """One stream."""

@@ -15,12 +15,15 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Protocol
 
+import msgspec
+
 from connectors.base import ConnectorError
 from connectors.inputs import CallEnded, CallStarted, Input, Notice
 from monitor.core import events
 from monitor.core.call import Status
 from monitor.core.events import Cause, Event
 from monitor.core.questions import JudgeRequest, TranscribeRequest
+from monitor.runtime.call_names import CallNames
 from monitor.runtime.inbox import Inbox
 from monitor.runtime.inquiry import Bench, Inquiry
 from monitor.runtime.tape import TapeWriter, cleaned
@@ -59,6 +62,7 @@ NewTape = Callable[[str], TapeWriter]
 
 class Listener:
     """Listens to one call. `ended` once its last event is out; `cause` is then why. `failed`: because of the core.
+    `tape_failed`: a tape was wanted and is not whole. `names`: gives each call of a program its own.
 
     `bench`: the judge and the transcriber; None where a tape holds their answers: `replay`.
     """
@@ -71,6 +75,7 @@ class Listener:
         bench: Bench | None = None,
         stands_still: bool = False,
         replay: bool = False,
+        names: CallNames | None = None,
     ) -> None:
         self._core = core
         self._new_tape = new_tape
@@ -89,6 +94,8 @@ class Listener:
         self.cause: Cause | None = None
         self.ended = False
         self.failed = False
+        self.tape_failed = False
+        self._names = None if replay else names
 
     @property
     def status(self) -> Status:
@@ -175,8 +182,12 @@ class Listener:
     def _record(self, batch: list[Input]) -> list[Input]:
         """Write to the tape; the inputs to hear, which are one more where the tape has just failed."""
         failure = None
-        if not self._call and batch and isinstance(batch[0], CallStarted):
-            self._call = batch[0].call
+        started = batch[0] if batch else None
+        if not self._call and isinstance(started, CallStarted):
+            if self._names is not None:
+                started = msgspec.structs.replace(started, call=self._names.own(started.call))
+                batch = [started, *batch[1:]]
+            self._call = started.call
             failure = self._start_tape(self._call)
         if self._tape is not None:
             self._tape.write(batch)
@@ -184,6 +195,7 @@ class Listener:
         if failure is None:
             return batch
         self._close_tape()
+        self.tape_failed = True
         log.error("call %s: %s", self._call, failure)
         return [*batch[:1], Notice(getattr(batch[0], "at", 0), "tape_failed", failure), *batch[1:]]
 

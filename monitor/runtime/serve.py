@@ -15,6 +15,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -141,6 +142,9 @@ def _addresses(config: Config) -> tuple[Address, Address]:
             f"{' and '.join(beyond)} can be reached from other machines: give --token or TURNWATCH_TOKEN, which "
             "clients then must show, or listen on 127.0.0.1"
         )
+    upstream = urlsplit(str(config.connectors.get("elevenlabs", {}).get("upstream") or ""))
+    if upstream.hostname in ("localhost", "127.0.0.1", "::1", both[0].host) and upstream.port == both[0].port:
+        raise ConfigError(f"{upstream.geturl()} is this relay's own port: the upstream is the provider, or a simulator")
     return both
 
 

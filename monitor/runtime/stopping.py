@@ -9,6 +9,9 @@ import sys
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+HANG_UP = (signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()
+"""A terminal that goes away ends the program in order, too."""
+
 
 class Stop:
     """The wish to stop. `code`: the exit code that goes with it, None as long as nobody wants to."""
@@ -48,7 +51,7 @@ def run(main: Callable[[Stop], Coroutine[Any, Any, int]], *, fast: bool = False)
 async def _listening(main: Callable[[Stop], Coroutine[Any, Any, int]]) -> int:
     stop = Stop()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, *HANG_UP):
         try:
             loop.add_signal_handler(number, stop.want, number)
         except NotImplementedError:  # Windows

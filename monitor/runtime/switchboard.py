@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 
 import msgspec
@@ -16,16 +15,13 @@ from connectors.base import Feed
 from connectors.inputs import CallStarted
 from monitor.core.call import Status
 from monitor.core.events import Event
+from monitor.runtime.call_names import MAX_NAME, CallNames
 from monitor.runtime.gauges import Gauges
 from monitor.runtime.inbox import Inbox
 from monitor.runtime.inquiry import Bench
 from monitor.runtime.listener import Core, Listener, NewTape
 
 log = logging.getLogger("turnwatch.call")
-
-NAMES_KEPT = 10_000
-"""So many call ids are remembered, so that no two calls are told under one name."""
-MAX_NAME = 200
 
 
 class _Line(msgspec.Struct, eq=False):
@@ -58,7 +54,7 @@ class Switchboard:
         self._max_calls = max_calls
         self._gauges = gauges or Gauges()
         self._lines: set[_Line] = set()
-        self._names: OrderedDict[str, int] = OrderedDict()
+        self._names = CallNames()
         self._stopping = False
 
     def open(self, started: CallStarted) -> Feed:
@@ -68,7 +64,7 @@ class Switchboard:
             log.warning("call %s is not watched: %d calls go on already", started.call[:MAX_NAME], len(self._lines))
             inbox.close()
             return inbox
-        inbox.put(msgspec.structs.replace(started, call=self._own_name(started.call)))
+        inbox.put(msgspec.structs.replace(started, call=self._names.own(started.call)))
         line = _Line(inbox, Listener(self._new_core(), self._new_tape, bench=self._bench))
         self._lines.add(line)
         line.task = asyncio.create_task(self._listen(line), name=f"call {started.call[:MAX_NAME]}")
@@ -107,13 +103,3 @@ class Switchboard:
             self._lines.discard(line)
             self._gauges.inputs_dropped += line.inbox.dropped
             self._gauges.calls_failed += line.listener.failed
-
-    def _own_name(self, call: str) -> str:
-        """The call's id; with a number behind it if another call has had it, since (`call`, `seq`) names an event for
-        ever."""
-        name = call[:MAX_NAME] or "call"
-        times = self._names.pop(name, 0) + 1
-        self._names[name] = times
-        if len(self._names) > NAMES_KEPT:
-            self._names.popitem(last=False)
-        return name if times == 1 else f"{name}~{times}"

@@ -23,6 +23,7 @@ from connectors.source import Source, SourceOptions
 from monitor.config import Config
 from monitor.core.call import CoreSettings, Status
 from monitor.core.events import Cause, Event
+from monitor.runtime.call_names import CallNames
 from monitor.runtime.hearing import DETECTOR, CallMonitor
 from monitor.runtime.inbox import Bounds, Inbox
 from monitor.runtime.inquiry import Bench, bench_for
@@ -86,6 +87,11 @@ class Watching:
     def status(self) -> Status:
         """Where the call stands: who speaks, who waits, the score."""
         return self._listener.status
+
+    @property
+    def tape_failed(self) -> bool:
+        """A tape was wanted and is not whole."""
+        return self._listener.tape_failed
 
     @property
     def cause(self) -> Cause | None:
@@ -157,13 +163,15 @@ def watch(
     options: SourceOptions | None = None,
     new_core: NewCore = CallMonitor,
     bench: Bench | None = None,
+    names: CallNames | None = None,
 ) -> Watching:
     """Watch one call: `async for event in watch("wav:call.flac")`.
 
     `source`: a source word (`wav:…`, `pcm:-`, `tape:…`) or an opened connector. `speed`: how fast a recording or tape
     is played, 1.0 being the speed of the call; None: as fast as it goes. `tape_dir`: where a tape is kept. `options`:
     what is known about the source beforehand. `bench`: judge and transcriber, where calls share them; else those of
-    `config`. Where a recording is played faster than the call went, media time stands still while a verdict is
+    `config`. `names`: gives each call of a program a name of its own.
+    Where a recording is played faster than the call went, media time stands still while a verdict is
     awaited. A tape is heard with the settings and verdicts that stand on it: its judge is not asked.
     Raises `SourceError` if the word is wrong, `ConnectorError` if the source is, `NoDetector`, `NoJudge`.
     """
@@ -183,5 +191,6 @@ def watch(
         bench=None if replay else bench or own,
         stands_still=not source.live and (speed is None or speed > 1),
         replay=replay,
+        names=names,
     )
     return Watching(source, listener, speed, own)

@@ -39,6 +39,7 @@ class Program:
     def __init__(self, *arguments: str, stdout: int = subprocess.PIPE, **env: str) -> None:
         serve = command("serve", "--ingest", "127.0.0.1:0", "--console", "127.0.0.1:0", *arguments)
         self.process = subprocess.Popen(serve, stdout=stdout, stderr=subprocess.PIPE, env=environment(**env))
+        self.failure: Exception | None = None
         assert self.process.stderr is not None
         welcome = self.process.stderr.readline().decode().split()
         self.ingest = next(word for word in welcome if word.startswith("ws://")).rstrip(";")
@@ -48,8 +49,10 @@ class Program:
         """A caller who talks on and on, at the speed of the call."""
 
         async def stream() -> None:
-            with contextlib.suppress(Exception):
+            try:
                 await TwilioCarrier(f"{self.ingest}/twilio").call(TALKING["caller"], TALKING["agent"], call_sid="CA1")
+            except Exception as error:  # also once the program has been stopped
+                self.failure = error
 
         thread = threading.Thread(target=lambda: asyncio.run(stream()), daemon=True)
         thread.start()
@@ -58,12 +61,15 @@ class Program:
     def lines_until(self, kind: str) -> list[dict[str, Any]]:
         """What it tells, up to an event of this type."""
         assert self.process.stdout is not None
+        patience = threading.Timer(LIMIT_S / 2, self.process.kill)
+        patience.start()
         told = []
         for line in self.process.stdout:
             told.append(json.loads(line))
             if told[-1]["type"] == kind:
+                patience.cancel()
                 return told
-        raise AssertionError(f"there was no {kind} in {told!r}")
+        raise AssertionError(f"there was no {kind} in {told!r}; the caller says {self.failure!r}")
 
     def stop(self, number: signal.Signals) -> tuple[int, bytes, bytes, float]:
         """Exit code, the rest of its output, its errors, and how long it took."""
