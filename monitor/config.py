@@ -74,6 +74,8 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def core(self) -> CoreSettings:
         """What the core judges by, and what stands on tapes."""
         words = msgspec.structs.replace(self.words, transcribed=self.transcriber.enabled)
+        if words.transcribed:  # a turn's words are waited for as long as its transcript may take
+            words = msgspec.structs.replace(words, wait_s=max(words.wait_s, self.transcriber.deadline_s))
         return CoreSettings(self.speech, self.timeline, self.turn_taking, words, self.relevancy)
 
     @property

@@ -87,6 +87,8 @@ class Timeline:
         self._told = []
         if opened or self.closed or (self._doubt is not None and now >= self._doubt):
             self._look(now)
+            if opened:
+                self._forget(now)
         elif self._due is not None and now >= self._due:
             self._update(now)
         return self._told
@@ -97,7 +99,6 @@ class Timeline:
             side.advance(now)
         self._decide(now)
         self._end(now)
-        self._forget(now)
         if self._moved:
             self._doubt = now + FRAME_MS  # one answer leads to the next
         else:
