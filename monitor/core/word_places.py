@@ -88,7 +88,9 @@ class WordPlaces:
         if not last and now < words.at:
             words.look = grid(words.at)
             return None
-        if words.response is not None and playout is not None and self._heard.has_ids:
+        # A transcript may carry an id too: it counts the caller's words, and no audio will ever be heard of it.
+        agents = words.role == "assistant"
+        if agents and words.response is not None and playout is not None and self._heard.has_ids:
             if self._heard.knows(words.response):
                 return self._of_response(playout.heard_of(words.response), words, now, last)
             if not last and now < words.at + AHEAD_MS:
