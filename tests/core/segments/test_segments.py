@@ -5,8 +5,6 @@ A track is drawn with one letter a frame: `v` voice, `-` silence, `?` unknown, `
 
 from __future__ import annotations
 
-from itertools import groupby
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,11 +71,10 @@ def test_a_voice_with_holes_counts_up_slowly_and_keeps_its_first_frame() -> None
     assert stretches("vv-vv-vv" + "-" * 10) == [(0, 160)]
 
 
-def test_flicker_that_never_settles_does_not_hold_the_timeline_back() -> None:
-    found = told("vv--" * 2 + "vv-" * 12)
-    assert max(known - at for kind, at, known in found if kind == "rise") <= 40
-    risen = [at for kind, at, _ in found if kind == "rise"]
-    assert len(risen) >= 2
+def test_a_candidate_that_never_settles_begins_anew_so_that_nothing_waits_for_it() -> None:
+    found = told("v" + "v-" * 20)
+    assert [at for kind, at, _ in found if kind == "rise"][:2] == [0, 300]
+    assert "open" not in [kind for kind, _, _ in found]
 
 
 @pytest.mark.parametrize(("frames", "word"), [(4, []), (5, [(0, 100)])])
@@ -105,7 +102,7 @@ def test_zeros_next_to_sound_are_a_loss_for_as_long_as_losses_last(zeros: int, s
 
 
 def test_a_candidate_waits_while_nothing_comes() -> None:
-    assert told("vv" + "?" * 10 + "vvv") == [("rise", 0, 20), ("open", 0, 300)]
+    assert told("vv" + "?" * 10 + "vvv") == [("rise", 0, 20), ("open", 0, 260)]
 
 
 def test_the_soft_end_is_trimmed_by_200_ms_at_most() -> None:
@@ -151,11 +148,11 @@ def test_at_the_end_of_the_track_what_is_open_closes() -> None:
     assert segmenter.finish(460) == []
 
 
-@pytest.mark.parametrize(("frames", "kinds"), [(5, ["open", "close"]), (3, ["fall"])])
-def test_at_the_end_of_the_track_a_word_stands_and_a_click_falls(frames: int, kinds: list[str]) -> None:
-    segmenter = Segmenter(SpeechSettings(open_ms=100), plain)
-    segmenter.feed(0, bytes([VOICED] * frames), [LOUD] * frames)
-    assert [edge.kind for edge in segmenter.finish(20 * frames)] == (kinds if frames < 5 else ["close"])
+def test_at_the_end_of_the_track_a_click_falls() -> None:
+    segmenter = Segmenter(SpeechSettings(), plain)
+    segmenter.feed(0, bytes([VOICED] * 3), [LOUD] * 3)
+    assert segmenter.finish(60) == [Edge(60, "fall", 60)]
+    assert segmenter.idle
 
 
 runs = st.lists(st.tuples(st.sampled_from("v-?0"), st.integers(1, 30)), max_size=14)
@@ -192,7 +189,6 @@ def test_edges_come_in_order_and_pair_up(drawn: list[tuple[str, int]]) -> None:
     found = edges(track)
     assert [edge.known for edge in found] == sorted(edge.known for edge in found)
     assert all(edge.at <= edge.known for edge in found)
-    pairs = [kind for kind, _ in groupby(edge.kind for edge in found if edge.kind in ("open", "close"))]
-    assert pairs == ["open", "close"] * (len(pairs) // 2) + ["open"] * (len(pairs) % 2)
-    for start, end in zip(*([iter(e.at for e in found if e.kind in ("open", "close"))] * 2), strict=False):
-        assert end - start >= 100
+    ends = [edge for edge in found if edge.kind in ("open", "close")]
+    assert [edge.kind for edge in ends] == (["open", "close"] * len(ends))[: len(ends)]
+    assert all(close.at - open_.at >= 100 for open_, close in zip(ends[::2], ends[1::2], strict=False))
