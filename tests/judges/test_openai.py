@@ -178,7 +178,7 @@ async def test_a_password_in_an_address_from_the_environment_is_not_told() -> No
     [
         ({"retry_after": "2"}, 2, 2),
         ({"retry_after_ms": "1500", "retry_after": "2"}, 1.5, 1.5),
-        ({"retry_after": format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)}, 30, 60),
+        ({"retry_after": format_datetime(datetime.now(UTC) + timedelta(hours=2), usegmt=True)}, 3600, 7200),
         ({"retry_after": format_datetime(datetime.now(UTC) - timedelta(seconds=60), usegmt=True)}, 0, 0),
     ],
 )
