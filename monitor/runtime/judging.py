@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -16,8 +17,17 @@ class NoJudge(Exception):
     """The judge or the transcriber that the settings name cannot be had. The message says what to do."""
 
 
+log = logging.getLogger("turnwatch.judge")
+
+
 def judge_for(settings: RelevancySettings, environment: Mapping[str, str] = os.environ) -> Judge | WholeJudge | None:
-    """The judge of these settings; None for `off`. Connects to nothing. Raises NoJudge."""
+    """The judge of these settings; None for `off`. Connects to nothing. Raises NoJudge. A budget that can mean nothing to
+    the judge is told in the log."""
+    limited = settings.max_tokens_per_call is not None or settings.max_cost_per_call is not None
+    if limited and settings.eval_mode in ("local", "scripted"):
+        log.warning(
+            "max_tokens_per_call and max_cost_per_call limit nothing: the judge %s costs none", settings.eval_mode
+        )
     match settings.eval_mode:
         case "off":
             return None
