@@ -9,14 +9,10 @@ one too few tells something late.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from monitor.core.clock import FRAME_MS
+from monitor.core.giving_way import TimelineSettings
 from monitor.core.placing import Placing
 from monitor.core.stretches import LEAD_MS, LiveTurn, Side
-
-if TYPE_CHECKING:
-    from monitor.core.giving_way import TimelineSettings
 
 
 def grid_end(at: int) -> int:

@@ -1,12 +1,17 @@
 """Voice-activity detectors: one file each, one row in `DETECTORS`.
 
-A detector is a class that is made for one track of a given sample rate and fulfils `monitor.core.speech.Detector`:
+A detector is a class that is made for one track of a given sample rate and fulfils `monitor.core.speech.Detector`. What
+is not a whole number of 20 ms frames, or a rate that it cannot hear, it refuses with a ValueError:
 
     class Always:
         def __init__(self, rate: int) -> None:
+            if rate not in (8000, 16000):
+                raise ValueError(f"this detector takes 8000 or 16000 Hz, not {rate}")
             self._bytes = 2 * rate // 50
 
         def voiced(self, pcm: bytes) -> bytes:
+            if not pcm or len(pcm) % self._bytes:
+                raise ValueError(f"{len(pcm)} bytes are not a whole number of 20 ms frames")
             return b"\\x01" * (len(pcm) // self._bytes)
 
         def reset(self) -> None:

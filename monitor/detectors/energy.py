@@ -12,6 +12,8 @@ class EnergyDetector:
     """Voice is what is over -40 dBFS."""
 
     def __init__(self, rate: int = 8000) -> None:
+        if rate not in (8000, 16000):
+            raise ValueError(f"the energy detector takes 8000 or 16000 Hz, not {rate}")
         self._samples = rate * FRAME_MS // 1000
         self._over = self._samples * (32768 // 100) ** 2
 

@@ -21,8 +21,8 @@ log = logging.getLogger("turnwatch.judge")
 
 
 def judge_for(settings: RelevancySettings, environment: Mapping[str, str] = os.environ) -> Judge | WholeJudge | None:
-    """The judge of these settings; None for `off`. Connects to nothing. Raises NoJudge. A budget that can mean nothing to
-    the judge is told in the log."""
+    """The judge of these settings; None for `off`. Connects to nothing. Raises NoJudge. A budget that can
+    mean nothing to the judge is told in the log."""
     limited = settings.max_tokens_per_call is not None or settings.max_cost_per_call is not None
     if limited and settings.eval_mode in ("local", "scripted"):
         log.warning(

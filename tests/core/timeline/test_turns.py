@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from monitor.core.call import CoreSettings
-from monitor.core.timeline import TimelineSettings
+from monitor.core.giving_way import TimelineSettings
 from tests.builders import call, of, speech, turns_of, watch
 
 
@@ -87,7 +87,10 @@ def test_two_noises_in_a_row_share_one_fate() -> None:
 
 def test_one_who_is_talked_down_was_interrupted() -> None:
     events = watch(call(speech("agent", 400, 3000), speech("caller", 2500, 5000)))
-    assert [(t.turn.role, t.turn.interrupted) for t in of(events, "turn.ended")] == [("assistant", True), ("user", False)]
+    assert [(t.turn.role, t.turn.interrupted) for t in of(events, "turn.ended")] == [
+        ("assistant", True),
+        ("user", False),
+    ]
 
 
 def test_one_who_talks_on_for_a_second_was_not() -> None:

@@ -7,9 +7,10 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from monitor.core.giving_way import TimelineSettings
 from monitor.core.segments import Edge
 from monitor.core.speech import SpeechSettings
-from monitor.core.timeline import Timeline, TimelineSettings, Told
+from monitor.core.timeline import Timeline, Told
 
 Moments = dict[int, list[tuple[int, Edge]]]
 

@@ -25,7 +25,8 @@ def tone(hz: Sequence[float], ms: int, amplitude: float = 0.1) -> bytes:
     wave = sum(np.sin(2 * np.pi * f * time) for f in hz) * amplitude
     edge = np.minimum(1, np.minimum(np.arange(ms * 8), np.arange(ms * 8)[::-1]) / 40)
     line = np.frombuffer(noise(ms, 8, 3), "<i2")
-    return (wave * edge * 32767 + line).astype("<i2").tobytes()
+    pcm: bytes = (wave * edge * 32767 + line).astype("<i2").tobytes()
+    return pcm
 
 
 def judged(pcm: bytes, rate: int = 8000) -> ToneGuard:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from monitor.core.call import CoreSettings
+from monitor.core.events import TransitionScored, TransitionWithdrawn
 from monitor.core.turn_taking import TurnTakingSettings
 from tests.builders import call, of, speech, transitions_of, watch
 
@@ -13,10 +14,10 @@ def story(*said: Any, settings: CoreSettings | None = None) -> list[tuple[Any, .
     """What is told of transitions, in order: (what, from, to, gap in ms or reason)."""
     out: list[tuple[Any, ...]] = []
     for event in watch(call(*said), settings):
-        if event.type == "transition.scored":
+        if isinstance(event, TransitionScored):
             one = event.transition
             out.append(("final" if one.final else "so far", one.from_turn, one.to_turn, one.kind, one.gap_ms))
-        elif event.type == "transition.withdrawn":
+        elif isinstance(event, TransitionWithdrawn):
             out.append(("withdrawn", event.from_turn, event.to_turn, event.reason))
     return out
 
