@@ -196,12 +196,12 @@ class CallMonitor:
     def _advance(self, everything: bool = False) -> None:
         """Once something can follow from it, or `everything` is wanted: release what every track has reached, and say
         what follows."""
-        ear, teller = self._ear, self._teller
-        if everything or (ear.reached >= self._hold and not (ear.may_extend and ear.reached < self._wait())):
+        ear, teller, reached = self._ear, self._teller, self._ear.reached
+        if everything or (reached >= self._hold and not (ear.may_extend and reached < self._wait())):
             for now, edges in ear.moments():
                 while (wake := teller.wake) is not None and wake < now:
                     teller.reach(wake, [])
-                if edges or teller.wake == now:
+                if edges or wake == now:
                     teller.reach(now, edges)
                 if now >= self._next_look:
                     self._look_after(now)

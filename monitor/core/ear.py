@@ -79,7 +79,7 @@ class Ear:
     @property
     def reached(self) -> int:
         """The first frame that some track has not brought yet."""
-        return min((lane.framer.next for lane in self.lanes.values()), default=0)
+        return min([lane.framer.next for _, lane, _ in self._rows], default=0)
 
     def hold(self, until: int) -> int:
         """Let audio wait from which nothing can follow: nothing does before a stretch opens or closes, or the media

@@ -44,8 +44,6 @@ def next_wake(
         marks[own].append(turn.end + resume)
         if not turn.current.closed:
             continue
-        if turn.fate:
-            marks[own].append(sides[own].closes_at)
         voices[other].append(turn.end)
         follower = placing.base[other]
         if follower is not None:

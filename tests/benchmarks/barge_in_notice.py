@@ -21,7 +21,7 @@ from monitor import CallMonitor
 from monitor.core.events import TransitionScored
 
 CALLS = Path(__file__).resolve().parents[3] / "shared" / "data" / "calls"
-CLEAN = ("03_barge_in", "04_barge_in_held", "06_backchannels_16k")
+DEFAULT = ("03_barge_in", "04_barge_in_held", "06_backchannels_16k", "10_echo_25db")
 
 
 def notices(path: Path) -> tuple[list[int], list[float]]:
@@ -53,6 +53,12 @@ def notices(path: Path) -> tuple[list[int], list[float]]:
     return media, wall
 
 
+def spread(values: list[int] | list[float]) -> str:
+    """Median, 95th percentile and the most."""
+    ranked = sorted(values)
+    return f"median {median(ranked):.2f}, p95 {ranked[int(0.95 * (len(ranked) - 1) + 0.5)]:.2f}, most {ranked[-1]:.2f}"
+
+
 def main(paths: list[Path]) -> None:
     """Print the figures."""
     media: list[int] = []
@@ -62,11 +68,9 @@ def main(paths: list[Path]) -> None:
         media += more[0]
         wall += more[1]
     print(f"{len(media)} barge-ins told (backchannels among them, before they are known as such), {len(paths)} calls")
-    print(
-        f"media time after the first voiced frame: median {median(media):.0f} ms, most {max(media)} ms (goal: 120 ms)"
-    )
-    print(f"wall time added by the program: median {median(wall):.2f} ms, most {max(wall):.2f} ms")
+    print(f"media time after the first voiced frame, ms: {spread(media)} (goal: 120)")
+    print(f"wall time added by the program, ms: {spread(wall)}")
 
 
 if __name__ == "__main__":
-    main([Path(p) for p in sys.argv[1:]] or [CALLS / f"{name}.flac" for name in CLEAN])
+    main([Path(p) for p in sys.argv[1:]] or [CALLS / f"{name}.flac" for name in DEFAULT])

@@ -2,8 +2,8 @@
 
     PYTHONPATH=. python tests/benchmarks/event_path.py
 
-A Twilio call in messages of 20 ms: decoded, placed and judged, beside the detector on the same frames. CPU time, the
-rounds taken in turn, medians.
+A Twilio call in messages of 20 ms: decoded and placed, judged once it is decoded, and both, beside the detector on the
+same frames. CPU time, the rounds taken in turn, medians.
 """
 
 from __future__ import annotations
@@ -60,6 +60,14 @@ def main() -> None:
             out += call.receive(stream, text, number * 10)
         return out
 
+    inputs = decoded()
+
+    def judged() -> None:
+        monitor = CallMonitor()
+        for given in inputs:
+            monitor.feed(given)
+        monitor.finish()
+
     def whole() -> None:
         monitor = CallMonitor()
         call = TwilioCall("CA1", CallLimits())
@@ -72,6 +80,7 @@ def main() -> None:
     work: dict[str, Callable[[], object]] = {
         "detector alone": detector_alone,
         "message to inputs": decoded,
+        "inputs to events": judged,
         "message to events": whole,
     }
     took: dict[str, list[float]] = {name: [] for name in work}

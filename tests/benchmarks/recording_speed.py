@@ -70,6 +70,7 @@ def main(path: Path) -> None:
 
     work: dict[str, Callable[[], object]] = {
         "detector alone": detector_alone,
+        "core, pieces of 5 s": lambda: core(5 * second),
         "core, pieces of 1 s": lambda: core(second),
         "core, pieces of 20 ms": lambda: core(320),
         "turnwatch watch, file to events": lambda: asyncio.run(read()),

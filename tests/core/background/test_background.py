@@ -69,11 +69,10 @@ def test_a_heap_near_the_loud_frames_is_the_voice_itself() -> None:
 
 
 def test_what_is_past_counts_half_after_twenty_seconds() -> None:
-    noisy = mixed(energies(-25, 24, 400), energies(-45, 3, 400))
     background = Background(BackgroundSettings(), FLOOR)
-    background.gates(noisy)
+    background.gates(mixed(energies(-25, 24, 2 * HALVE_AT), energies(-45, 3, 2 * HALVE_AT)))
     assert background.gate
-    background.gates(energies(-25, 24, 4 * HALVE_AT))
+    background.gates(energies(-25, 24, 2 * HALVE_AT))
     assert not background.gate
 
 

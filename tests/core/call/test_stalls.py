@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from connectors import inputs
 from connectors.inputs import TRACKS
 from monitor.core.call import CallMonitor, CoreSettings
@@ -31,6 +33,19 @@ def test_the_outage_is_told_while_it_lasts() -> None:
     notices = of(watch([*tape, inputs.CallEnded(12_000, "hangup")]), "notice")
     assert [(n.kind, n.track, n.at_ms) for n in notices] == [("gap", "caller", 2500), ("feed_back", "caller", 9000)]
     assert notices[0].known_at_ms <= 4500
+
+
+@pytest.mark.parametrize(("clock", "back"), [(3550, 2540), (4500, 3500)])
+def test_a_track_that_comes_back_exactly_as_late_as_was_given_up_is_back_from_its_first_piece_on(
+    clock: int, back: int
+) -> None:
+    pcm = noise(20, 2, 3)
+    tape: list[inputs.Input] = [started()]
+    tape += [inputs.Audio("caller", at, pcm) for at in range(0, 2500, 20)]
+    tape += [inputs.Audio("agent", at, pcm) for at in range(0, clock, 20)]
+    tape += [inputs.Elapsed(clock), *(inputs.Audio("caller", at, pcm) for at in range(back, 4500, 20))]
+    notices = of(watch([*tape, inputs.CallEnded(6000, "hangup")]), "notice")
+    assert [(n.kind, n.at_ms) for n in notices] == [("gap", 2500), ("feed_back", back)]
 
 
 def test_no_gap_is_charged_to_anybody_across_an_outage() -> None:

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from connectors import inputs
 from connectors.inputs import TRACKS
 from monitor.core.call import CallMonitor, CoreSettings
+from monitor.core.encode import encode
 from monitor.detectors import new_detector
-from tests.builders import Speech, even, sound, speech, started
+from tests.builders import Speech, call, even, sound, speech, started, watch
 from tests.core.call.live_feed import as_it_comes
 from tests.core.call.test_promises import talks
 
@@ -58,6 +59,21 @@ def test_pieces_of_any_length_are_told_with_the_piece_that_made_them_known(ms: i
     monitor = CallMonitor(CoreSettings(), new_detector("energy"))
     tape = [started(), *(piece for pair in both for piece in pair)]
     assert max(late_by(monitor, tape)) < max(20, ms)
+
+
+def test_a_wall_clock_that_jumps_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """B44: an hour back at 10 s, half a minute on at 20 s."""
+    said = [speech("caller", 1000 + 6000 * k, 3000 + 6000 * k) for k in range(5)]
+    said += [speech("agent", 3600 + 6000 * k, 6500 + 6000 * k) for k in range(5)]
+    tape = call(*said)
+    wanted = [encode(event) for event in watch(tape)]
+    monitor = CallMonitor(CoreSettings(), new_detector("energy"))
+    lines = []
+    for given_ in tape:
+        at = getattr(given_, "at", 0)
+        monkeypatch.setattr("time.time", lambda at=at: at / 1000 - (3600 if at >= 10_000 else 0) + 30 * (at >= 20_000))
+        lines += [encode(event) for event in monitor.feed(given_)]
+    assert lines == wanted
 
 
 def test_words_are_told_with_the_time_they_came_at() -> None:

@@ -143,7 +143,9 @@ def test_without_a_gate_or_another_track_everything_passes() -> None:
 
 
 def test_the_gate_remembers_frames_that_were_released() -> None:
-    own, other = track(level(-40, 14)), track(level(-10) + level(-60, 13))
+    own, other = track(level(-40, 14)), TrackFrames(8000, BELIEVING, Says(bytes(14)))
+    for k in range(14):
+        other.hear(Block(k, 1, level(-60 if k else -10)))
     for frames in (own, other):
         frames.drop(10, NEVER)
     assert list(EchoGate(18.0, -55.0, 8000).speech(own, other, 4)) == [SILENT] * 3 + [VOICED]
