@@ -28,23 +28,6 @@ class ConversationAnswer(msgspec.Struct, frozen=True):
     spent: JudgeAnswer
 
 
-class ConversationVerdict(msgspec.Struct, frozen=True):
-    """The score of the conversation as far as it went when batch `batch` was asked, or, with `score` None, why there is
-    none. `turn`: the index of the last turn it covers. The rest is what it took."""
-
-    batch: int
-    judge: str
-    turn: int
-    score: float | None
-    confidence: float | None
-    reason: str
-    left_out: int = 0
-    requests: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: float | None = None
-
-
 @runtime_checkable
 class WholeJudge(Protocol):
     """Judges conversations. `name` is the model's name as the events show it."""

@@ -27,7 +27,6 @@ import asyncio
 import itertools
 import logging
 import random
-from collections import Counter
 from collections.abc import Callable
 
 import msgspec
@@ -36,8 +35,9 @@ from monitor.core.questions import JudgeRequest
 from monitor.core.relevancy_settings import RelevancySettings
 from monitor.judges import Judge
 from monitor.judges.whole import WholeJudge
+from monitor.runtime.awaited import Awaited, Clock, LoopClock
 from monitor.runtime.judge_budget import Budget
-from monitor.runtime.questions_open import UNSURE, Clock, Conversation, Open, Reply, Tell, Turns
+from monitor.runtime.questions_open import UNSURE, Conversation, Open, Reply, Tell, Turns
 from monitor.runtime.turnstile import DISABLED, NotAsked, Turnstile
 
 log = logging.getLogger("turnwatch.judge")
@@ -49,18 +49,6 @@ SPARE_SHARE = 0.05
 OVERLOAD = "judge_overload"
 STOPPED = "the program was stopped before the judge answered"
 CRASHED = "the judge failed in a way that it should not: please report it"
-
-
-class LoopClock:
-    """The clock of the running event loop."""
-
-    def now(self) -> float:
-        """Seconds; never goes back."""
-        return asyncio.get_running_loop().time()
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait so long."""
-        await asyncio.sleep(seconds)
 
 
 class AskingStatus(msgspec.Struct, frozen=True):
@@ -94,9 +82,7 @@ class Asking:
         self._open: dict[int, Open] = {}  # oldest first; all have the same time, so the first is due first
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._numbers = itertools.count()
-        self._expiry: asyncio.Task[None] | None = None
-        self._open_of: Counter[str | None] = Counter()  # by call; None: of all calls
-        self._none_left: dict[str | None, asyncio.Event] = {}
+        self._awaited = Awaited(self._clock, self._oldest, self._give_up, "judge")
         self._closed = False
         self._answered = self._overflowed = 0
 
@@ -109,8 +95,6 @@ class Asking:
             self._take_in(Conversation(self._judge, request, reply, tell, deadline))
         else:
             self._take_in(Turns(self._judge, request, reply, tell, deadline))
-
-    ask_conversation = ask
 
     @property
     def whole(self) -> bool:
@@ -131,12 +115,11 @@ class Asking:
 
     def waiting(self, call: str) -> int:
         """How many questions of `call` have no answer yet."""
-        return self._open_of[call]
+        return self._awaited.of(call)
 
     async def answered(self, call: str | None = None) -> None:
         """Wait until every question of `call` (None: of all calls) has its answer: `deadline_s` at most."""
-        while self._open_of[call]:
-            await self._none_left.setdefault(call, asyncio.Event()).wait()
+        await self._awaited.answered(call)
 
     def cancel(self, call: str, reason: str = STOPPED) -> None:
         """Wait for no answers to `call` any more: what is open is unscored now."""
@@ -150,24 +133,17 @@ class Asking:
     async def close(self, within_s: float = 0.0) -> None:
         """Take no more questions, wait up to `within_s` for the open ones, leave the rest unscored, close the judge."""
         self._closed = True
-        if within_s > 0 and self._open:
-            waiting = asyncio.ensure_future(self.answered())
-            await asyncio.wait([waiting], timeout=within_s)
-            waiting.cancel()
+        await self._awaited.answered_within(within_s)
         tasks = list(self._tasks.values())
         for number in list(self._open):
             self._settle(number, STOPPED)
-        if self._expiry is not None:
-            self._expiry.cancel()
-            tasks.append(self._expiry)
-        if tasks:
-            await asyncio.wait(tasks, timeout=1.0)
+        await self._awaited.leave(tasks)
         await self._judge.close()
 
     def _take_in(self, question: Open) -> None:
         number = next(self._numbers)
         self._open[number] = question
-        self._open_of.update((question.call, None))
+        self._awaited.add(question.call)
         if self._closed:
             self._settle(number, STOPPED)
         elif question.complete:
@@ -180,8 +156,7 @@ class Asking:
             self._turn_away(number, NotAsked(OVERLOAD, words))
         else:
             self._tasks[number] = asyncio.create_task(self._pursue(number, question), name=f"judge {question.call}")
-            if self._expiry is None or self._expiry.done():
-                self._expiry = asyncio.create_task(self._expire(), name="judge deadlines")
+            self._awaited.watch()
 
     async def _pursue(self, number: int, question: Open) -> None:
         try:
@@ -192,15 +167,12 @@ class Asking:
             log.exception(CRASHED)
             self._settle(number, CRASHED)
 
-    async def _expire(self) -> None:
-        """Settle what is due, as long as anything is open."""
-        while self._open:
-            number, oldest = next(iter(self._open.items()))
-            left = oldest.deadline - self._clock.now()
-            if left > 0:
-                await self._clock.sleep(left)
-            else:
-                self._settle(number, f"the judge did not answer within {self._settings.deadline_s:g} seconds")
+    def _oldest(self) -> tuple[int, float] | None:
+        first = next(iter(self._open.items()), None)
+        return None if first is None else (first[0], first[1].deadline)
+
+    def _give_up(self, number: int) -> None:
+        self._settle(number, f"the judge did not answer within {self._settings.deadline_s:g} seconds")
 
     def _turn_away(self, number: int, refusal: NotAsked) -> None:
         """Settle a question that the judge is not asked, and tell the call, once for each kind of reason."""
@@ -222,12 +194,7 @@ class Asking:
         _safely(lambda: question.settle(reason))
         if task is not None and task is not asyncio.current_task():
             task.cancel()
-        for call in (question.call, None):
-            self._open_of[call] -= 1
-            if not self._open_of[call]:
-                del self._open_of[call]
-                if event := self._none_left.pop(call, None):
-                    event.set()
+        self._awaited.done(question.call)
 
 
 def _safely(action: Callable[[], object]) -> None:

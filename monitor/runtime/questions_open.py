@@ -7,7 +7,6 @@ answered exactly once: by `settle`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 from connectors.inputs import ConversationScore, Notice, Verdict, Verdicts
 from monitor.core.questions import JudgeRequest
@@ -139,18 +138,6 @@ class Conversation(Open):
         found = self._found
         told = (None, None, reason) if found is None else (found.score, found.confidence, found.reason)
         self._answer(self._judge.name, (), ConversationScore(*told))
-
-
-class Clock(Protocol):
-    """Wall-clock time for deadlines and pauses: never for anything that stands in an event."""
-
-    def now(self) -> float:
-        """Seconds; never goes back."""
-        ...
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait so long."""
-        ...
 
 
 def _unsure(verdict: Verdict) -> Verdict:

@@ -12,9 +12,9 @@ from typing import Final
 from monitor.core.questions import TranscribeRequest
 from monitor.judges import JudgeAnswer
 from monitor.judges.estimates import Estimate
+from monitor.runtime.awaited import Clock, Rest
 from monitor.runtime.judge_budget import Budget, Spent
 from monitor.runtime.patience import BILLED, pause_s, rest_s
-from monitor.runtime.questions_open import Clock
 from monitor.transcribers import TranscribeFailure, Transcriber, Transcription
 from monitor.transcribers.settings import TranscriberSettings
 
@@ -50,13 +50,13 @@ class TranscriberGate:
         self.in_flight = self.requests = 0
         self.seconds = 0.0
         self._slots = asyncio.Semaphore(settings.max_in_flight)
-        self._quiet_until = self._resting_until = float("-inf")
-        self._resting_for = ""
+        self._quiet_until = float("-inf")
+        self._rest = Rest(f"transcriber {transcriber.name}", log, clock)
 
     @property
     def disabled(self) -> str | None:
         """Why the transcriber is left alone; None while it is not."""
-        return self._resting_for if self._clock.now() < self._resting_until else None
+        return self._rest.reason
 
     async def words(self, request: TranscribeRequest, deadline: float) -> str:
         """What is said in the turn; asks until there is an answer or no try is left. `deadline`: on the clock, in
@@ -109,17 +109,10 @@ class TranscriberGate:
         except TranscribeFailure as failure:
             cost = usd if failure.kind in BILLED else 0.0
             if (rest := rest_s(failure)) is not None:
-                self._rest(str(failure), rest)
+                self._rest.take(str(failure), rest)
                 raise NoWords(DISABLED, str(failure)) from None
             return failure
         finally:
             self.in_flight -= 1
             reservation.settle(JudgeAnswer((), 0, cost_usd=cost))
         return found
-
-    def _rest(self, reason: str, seconds: float) -> None:
-        """Leave the transcriber alone: asking it again is no use to anybody."""
-        if self.disabled is None:
-            log.warning("the transcriber %s is asked no more: %s", self._transcriber.name, reason)
-        self._resting_for = reason
-        self._resting_until = max(self._resting_until, self._clock.now() + seconds)

@@ -27,7 +27,6 @@ import asyncio
 import itertools
 import logging
 import random
-from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
@@ -37,9 +36,9 @@ from connectors.inputs import Notice, Text
 from monitor.core.questions import TranscribeRequest
 from monitor.core.relevancy_settings import RelevancySettings
 from monitor.core.turn_audio import TRACK_OF_ROLE
-from monitor.runtime.asking import LoopClock
+from monitor.runtime.awaited import Awaited, Clock, LoopClock
 from monitor.runtime.judge_budget import Budget
-from monitor.runtime.questions_open import Clock, Tell
+from monitor.runtime.questions_open import Tell
 from monitor.runtime.transcriber_gate import DISABLED, FAILED, NoWords, TranscriberGate
 from monitor.transcribers import Transcriber
 from monitor.transcribers.settings import TranscriberSettings
@@ -100,9 +99,7 @@ class Transcribing:
         self._open: dict[int, _Open] = {}  # oldest first; all have the same time, so the first is due first
         self._open_bytes = 0
         self._numbers = itertools.count()
-        self._expiry: asyncio.Task[None] | None = None
-        self._open_of: Counter[str | None] = Counter()  # by call; None: of all calls
-        self._none_left: dict[str | None, asyncio.Event] = {}
+        self._awaited = Awaited(self._clock, self._oldest, self._give_up, "transcriber")
         self._closed = False
         self._answered = self._worded = self._overflowed = 0
 
@@ -112,7 +109,7 @@ class Transcribing:
         settings = self._settings
         one = self._open[number] = _Open(request, reply, tell, self._clock.now() + settings.deadline_s)
         self._open_bytes += len(request.pcm)
-        self._open_of.update((request.call, None))
+        self._awaited.add(request.call)
         full = self._open_bytes > MAX_WAITING_BYTES
         if self._closed:
             self._turn_away(number, NoWords(None, STOPPED))
@@ -123,8 +120,7 @@ class Transcribing:
             self._turn_away(number, NoWords(OVERLOAD, f"{len(self._open) - 1} turns wait for the transcriber already"))
         else:
             one.task = asyncio.create_task(self._pursue(number, one), name=f"transcriber {request.call}")
-            if self._expiry is None or self._expiry.done():
-                self._expiry = asyncio.create_task(self._expire(), name="transcriber deadlines")
+            self._awaited.watch()
 
     @property
     def status(self) -> TranscribingStatus:
@@ -135,12 +131,11 @@ class Transcribing:
 
     def waiting(self, call: str) -> int:
         """How many turns of `call` have no answer yet."""
-        return self._open_of[call]
+        return self._awaited.of(call)
 
     async def answered(self, call: str | None = None) -> None:
         """Wait until every turn of `call` (None: of all calls) has its answer: `deadline_s` at most."""
-        while self._open_of[call]:
-            await self._none_left.setdefault(call, asyncio.Event()).wait()
+        await self._awaited.answered(call)
 
     def cancel(self, call: str) -> None:
         """Wait for no words of `call` any more: what is open has none."""
@@ -154,18 +149,11 @@ class Transcribing:
     async def close(self, within_s: float = 0.0) -> None:
         """Take no more turns, wait up to `within_s` for the open ones, leave the rest without words."""
         self._closed = True
-        if within_s > 0 and self._open:
-            waiting = asyncio.ensure_future(self.answered())
-            await asyncio.wait([waiting], timeout=within_s)
-            waiting.cancel()
+        await self._awaited.answered_within(within_s)
         tasks = [one.task for one in self._open.values() if one.task is not None]
         for number in list(self._open):
             self._turn_away(number, NoWords(None, STOPPED))
-        if self._expiry is not None:
-            self._expiry.cancel()
-            tasks.append(self._expiry)
-        if tasks:
-            await asyncio.wait(tasks, timeout=1.0)
+        await self._awaited.leave(tasks)
         await self._transcriber.close()
 
     async def _pursue(self, number: int, one: _Open) -> None:
@@ -179,16 +167,13 @@ class Transcribing:
         else:
             self._settle(number, words)
 
-    async def _expire(self) -> None:
-        """Settle what is due, as long as anything is open."""
-        while self._open:
-            number, oldest = next(iter(self._open.items()))
-            left = oldest.deadline - self._clock.now()
-            if left > 0:
-                await self._clock.sleep(left)
-            else:
-                late = f"the transcriber did not answer within {self._settings.deadline_s:g} seconds"
-                self._turn_away(number, NoWords(FAILED, late))
+    def _oldest(self) -> tuple[int, float] | None:
+        first = next(iter(self._open.items()), None)
+        return None if first is None else (first[0], first[1].deadline)
+
+    def _give_up(self, number: int) -> None:
+        late = f"the transcriber did not answer within {self._settings.deadline_s:g} seconds"
+        self._turn_away(number, NoWords(FAILED, late))
 
     def _turn_away(self, number: int, none: NoWords) -> None:
         """A turn without words; the call is told why, once for each kind of reason."""
@@ -214,12 +199,7 @@ class Transcribing:
         _safely(one.reply, Text(track, request.at_ms, text[:MAX_TEXT], "transcript", turn=request.turn))
         if one.task is not None and one.task is not asyncio.current_task():
             one.task.cancel()
-        for call in (request.call, None):
-            self._open_of[call] -= 1
-            if not self._open_of[call]:
-                del self._open_of[call]
-                if event := self._none_left.pop(call, None):
-                    event.set()
+        self._awaited.done(request.call)
 
 
 def _safely(action: Callable[[Text], object] | Tell, given: Text | Notice) -> None:

@@ -10,9 +10,10 @@ from collections.abc import Callable
 
 from monitor.core.relevancy_settings import RelevancySettings
 from monitor.judges import JudgeAnswer, JudgeFailure
+from monitor.runtime.awaited import Clock, Rest
 from monitor.runtime.judge_budget import Budget, Spent
 from monitor.runtime.patience import BILLED, pause_s, rest_s
-from monitor.runtime.questions_open import UNSURE, Clock, Open
+from monitor.runtime.questions_open import UNSURE, Open
 
 log = logging.getLogger("turnwatch.judge")
 
@@ -32,17 +33,17 @@ class Turnstile:
     """The way to one judge. `jitter` draws from 0..1. `in_flight`: requests on their way; `requests`: sent so far."""
 
     def __init__(self, name: str, settings: RelevancySettings, clock: Clock, jitter: Callable[[], float]) -> None:
-        self._name, self._clock, self._jitter = name, clock, jitter
+        self._clock, self._jitter = clock, jitter
         self.budget = Budget(settings, clock.now)
         self.in_flight = self.requests = 0
         self._slots = asyncio.Semaphore(settings.in_flight)
-        self._quiet_until = self._resting_until = float("-inf")
-        self._resting_for = ""
+        self._quiet_until = float("-inf")
+        self._rest = Rest(f"judge {name}", log, clock)
 
     @property
     def disabled(self) -> str | None:
         """Why the judge is left alone; None while it is not."""
-        return self._resting_for if self._clock.now() < self._resting_until else None
+        return self._rest.reason
 
     async def pursue(self, question: Open) -> str:
         """Put the question until it is answered, or no try is left; then why there is no more. Raises NotAsked."""
@@ -96,13 +97,6 @@ class Turnstile:
             reservation.settle(took, billed=failure is None or failure.kind in BILLED)
         question.took(took)
         if failure is not None and (rest := rest_s(failure)) is not None:
-            self._rest(str(failure), rest)
+            self._rest.take(str(failure), rest)
             raise NotAsked(DISABLED, str(failure))
         return failure
-
-    def _rest(self, reason: str, seconds: float) -> None:
-        """Leave the judge alone: asking it again is no use to anybody."""
-        if self.disabled is None:
-            log.warning("the judge %s is asked no more: %s", self._name, reason)
-        self._resting_for = reason
-        self._resting_until = max(self._resting_until, self._clock.now() + seconds)
