@@ -14,17 +14,18 @@ from connectors.elevenlabs.beginning import FALLBACK_FORMAT, Opened, call_starte
 from connectors.elevenlabs.ending import Ending, call_ended
 from connectors.elevenlabs.microphone import Microphone, Placed
 from connectors.elevenlabs.round_trip import RoundTrip
-from connectors.elevenlabs.tally import Tally
 from connectors.elevenlabs.voices import Voices
 from connectors.inputs import Audio, Cut, Elapsed, Input, Text, Track
 from connectors.protocols import elevenlabs as wire
 from connectors.protocols import elevenlabs_messages as said
+from connectors.protocols.tally import Tally
 
 Direction = Literal["client", "server"]
 """Who sent a frame."""
 
 WAIT_FOR_METADATA_MS = 5000
 ONE_WAY_AFTER_MS = 10_000
+TELL_EVERY_MS = 1000
 MAX_EARLY_BYTES = 1 << 20
 
 
@@ -35,7 +36,7 @@ class Listener:
         self._opened = opened
         self._now = 0
         self._told_time = -1
-        self._tally = Tally()
+        self._tally = Tally(TELL_EVERY_MS, keep_first=True)
         self._round_trip = RoundTrip()
         self._microphone = Microphone()
         self._initiation = said.Initiation(opened.source, opened.version, False)
@@ -81,11 +82,11 @@ class Listener:
                 )
             case said.Failure(code, name, text):
                 self._failure = ": ".join(str(part) for part in (name, text, code) if part is not None) or "unnamed"
-                self._tally.add("provider_error", f"ElevenLabs reports an error: {self._failure}")
+                self._tally.count("provider_error", None, f"ElevenLabs reports an error: {self._failure}")
             case said.Unknown(kind):
-                self._tally.add("unknown_event", f"a message of the unknown type {kind!r} from the {direction}")
+                self._tally.count("unknown_event", None, f"a message of the unknown type {kind!r} from the {direction}")
             case said.Damaged(reason):
-                self._tally.add("bad_payload", reason)
+                self._tally.count("bad_payload", None, reason)
         return self._with_notices(out, now)
 
     def round_trip(self, round_trip_ms: int) -> None:
@@ -96,13 +97,13 @@ class Listener:
         """So many frames were passed on without being shown to this listener: the program was too slow."""
         self._microphone.restart()
         message = "the analysis fell behind: messages were passed on to the other side, but not watched"
-        self._tally.add("overload", message, count=frames)
+        self._tally.count("overload", None, message, frames)
         return self._with_notices([], self._advance(now_ms))
 
     def stumbled(self, now_ms: int) -> list[Input]:
         """An error of the program in the handling of a frame was caught; the next frames are handled."""
-        self._tally.add(
-            "analysis_error", "an error of Turnwatch (see its log): a message was passed on, but not watched"
+        self._tally.count(
+            "analysis_error", None, "an error of Turnwatch (see its log): a message was passed on, but not watched"
         )
         return self._with_notices([], self._advance(now_ms))
 
@@ -116,7 +117,7 @@ class Listener:
             self._place(out, self._microphone.elapsed(now, self._round_trip.delay_ms))
             if now >= ONE_WAY_AFTER_MS and self._heard == {"agent"} and self._voices and self._voices.caller:
                 self._heard.add("caller")
-                self._tally.add("one_way_audio", "the client has sent no audio of the caller so far", "caller")
+                self._tally.count("one_way_audio", "caller", "the client has sent no audio of the caller so far")
             self._tell_time(out, now)
         return self._with_notices(out, now)
 
@@ -136,11 +137,13 @@ class Listener:
 
     def _meet(self, out: list[Input], now: int, metadata: said.Metadata) -> None:
         if self._metadata is not None:
-            self._tally.add("bad_payload", "a second metadata message, which was ignored")
+            self._tally.count("bad_payload", None, "a second metadata message, which was ignored")
             return
         self._metadata = metadata
         if self._started:
-            self._tally.add("no_metadata", "the metadata came after audio or words; its formats hold from here on")
+            self._tally.count(
+                "no_metadata", None, "the metadata came after audio or words; its formats hold from here on"
+            )
             self._choose_voices()
         self._begin(out, now)
 
@@ -150,14 +153,20 @@ class Listener:
             return
         self._started = True
         if self._initiation.text_only:
-            self._tally.add("text_only", "the client asked for a conversation in text: there is no audio to watch")
+            self._tally.count(
+                "text_only", None, "the client asked for a conversation in text: there is no audio to watch"
+            )
         elif not silent:
             if self._metadata is None:
-                self._tally.add("no_metadata", f"no metadata from the agent; audio is taken as {FALLBACK_FORMAT}")
+                self._tally.count(
+                    "no_metadata", None, f"no metadata from the agent; audio is taken as {FALLBACK_FORMAT}"
+                )
             self._choose_voices()
         call = self._metadata.conversation_id if self._metadata else None
         if call is not None and not plain_id(call):
-            self._tally.add("bad_payload", "the conversation id is no plain word; the call has an id of our own")
+            self._tally.count(
+                "bad_payload", None, "the conversation id is no plain word; the call has an id of our own"
+            )
             call = None
         tracks = self._voices.tracks() if self._voices else {}
         out.append(call_started(self._opened, call, self._initiation, tracks))
@@ -170,26 +179,28 @@ class Listener:
         caller = self._metadata.caller_format if self._metadata else None
         self._voices = Voices(agent or FALLBACK_FORMAT, caller or FALLBACK_FORMAT)
         if self._metadata and agent is None:
-            self._tally.add("no_metadata", f"the metadata names no format of the agent; taken as {FALLBACK_FORMAT}")
+            self._tally.count(
+                "no_metadata", None, f"the metadata names no format of the agent; taken as {FALLBACK_FORMAT}"
+            )
         for track, trouble in self._voices.troubles.items():
-            self._tally.add("unknown_format", trouble, "agent" if track == "agent" else "caller")
+            self._tally.count("unknown_format", "agent" if track == "agent" else "caller", trouble)
 
     def _hear_agent(self, out: list[Input], now: int, data: bytes, response: int | None) -> None:
         voice = self._voices.agent if self._voices else None
         if not data:
-            self._tally.add("empty_audio", "an audio message without audio", "agent")
+            self._tally.count("empty_audio", "agent", "an audio message without audio")
         if voice is None or not data:
             return
         self._heard.add("agent")
         if pcm := voice.decode(data, response):
             out.append(Audio("agent", now + self._round_trip.delay_ms, pcm, response=response))
         if voice.odd_bytes:
-            self._tally.add("bad_payload", "half a sample at the end of a response", "agent", voice.odd_bytes)
+            self._tally.count("bad_payload", "agent", "half a sample at the end of a response", voice.odd_bytes)
             voice.odd_bytes = 0
 
     def _hear_caller(self, out: list[Input], now: int, data: bytes) -> None:
         if not data:
-            self._tally.add("empty_audio", "a user_audio_chunk without audio", "caller")
+            self._tally.count("empty_audio", "caller", "a user_audio_chunk without audio")
         elif self._started:
             self._decode_caller(out, now, data)
             self._tell_time(out, now)
@@ -219,5 +230,5 @@ class Listener:
 
     def _with_notices(self, out: list[Input], now: int) -> list[Input]:
         if self._started:
-            out += self._tally.due(now)
+            out += self._tally.told(now)
         return out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-DONE, MISSED, WRONG, SOURCE, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
+DONE, MISSED, WRONG, SOURCE, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 class Failure(Exception):

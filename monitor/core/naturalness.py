@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from monitor.core.events import Role, TransitionKind
+from monitor.core.given_turns import field_of, turn_names
 from monitor.core.turn_taking import (
     CONSISTENCY_MIN_DELAYS,
     check_threshold,
@@ -95,7 +96,7 @@ class TurnTakingNaturalness:
         given = list(turns)
         if not given:
             raise TypeError("'turns' must not be empty: there is no call to score")
-        names = _names(given)
+        names = turn_names([field_of(turn, "index") for turn in given], "call")
         read = [_read(turn, name) for turn, name in zip(given, names, strict=True)]
         missing = [name for name, entry in zip(names, read, strict=True) if entry == NO_START]
         line = sorted((e for e in read if isinstance(e, _Placed)), key=lambda entry: (entry.start, entry.name))
@@ -202,35 +203,24 @@ def _gap(previous: _Placed, following: _Placed) -> float:
     return 0.0 if abs(gap) < _NOISE_SECONDS else gap
 
 
-def _names(turns: list[object]) -> list[int]:
-    """What the turns are called: their own indexes where all have one, else their places."""
-    indexes = [_field(turn, "index") for turn in turns]
-    if not all(type(index) is int for index in indexes):
-        return list(range(len(turns)))
-    if len(set(indexes)) < len(indexes):
-        twice = next(index for index in indexes if indexes.count(index) > 1)
-        raise ValueError(f"two turns have the index {twice}: give the turns of one call, each once")
-    return indexes
-
-
 def _read(turn: object, name: int) -> _Placed | str | None:
     """The turn on the timeline; None if it is not there; `NO_START` if it ought to be and says not where."""
-    role = _field(turn, "role")
+    role = field_of(turn, "role")
     if role not in ("user", "assistant"):
         raise ValueError(f"turn {name}: role must be 'user' or 'assistant', got {role!r}")
     start = _seconds(turn, name, "start_time", "start")
     duration = _seconds(turn, name, "duration")
     if duration is not None and duration < 0:
         raise ValueError(f"turn {name}: duration must not be negative, got {duration}")
-    if duration is None or _field(turn, "audio") is False:
+    if duration is None or field_of(turn, "audio") is False:
         return None
     if start is None:
         return NO_START
-    return _Placed(name, role, start, duration, bool(_field(turn, "after_stall")))
+    return _Placed(name, role, start, duration, bool(field_of(turn, "after_stall")))
 
 
 def _seconds(turn: object, name: int, *fields: str) -> float | None:
-    value = _field(turn, *fields)
+    value = field_of(turn, *fields)
     if value is None:
         return None
     try:
@@ -240,9 +230,3 @@ def _seconds(turn: object, name: int, *fields: str) -> float | None:
     if not abs(number) <= _LATEST_SECONDS:
         raise ValueError(f"turn {name}: {fields[0]} must be a number of seconds, got {value!r}")
     return number
-
-
-def _field(turn: object, *names: str) -> Any:
-    """The first of the fields that is there and not None."""
-    read = turn.get if isinstance(turn, Mapping) else lambda name: getattr(turn, name, None)
-    return next((value for value in map(read, names) if value is not None), None)

@@ -6,12 +6,13 @@ conversation is gone through turn by turn, in no time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from connectors.inputs import Verdicts
 from monitor.core.encode import clean_text
 from monitor.core.events import RelevancyJudged, Turn
+from monitor.core.given_turns import field_of, turn_names
 from monitor.core.questions import JudgeRequest
 from monitor.core.relevancy import Happening, Relevancy, turns_kept
 from monitor.core.relevancy_settings import RelevancySettings
@@ -32,7 +33,7 @@ class FinishedConversation:
         given = list(turns)
         if not given:
             raise TypeError("'turns' must not be empty: there is no conversation to judge")
-        names = _names(given)
+        names = turn_names([field_of(turn, "index") for turn in given], "conversation")
         transcript = Transcript(max(turns_kept(settings), len(given)))
         self._relevancy = Relevancy(settings, 0, transcript, lambda entry: entry.text or "", outstanding=len(given))
         self.requests: list[JudgeRequest] = []
@@ -73,30 +74,13 @@ class FinishedConversation:
                 self.verdicts[index] = {"index": index, **told, "window": list(told["window"])}
 
 
-def _names(turns: list[object]) -> list[int]:
-    """What the turns are called: their own indexes where all have one, else their places."""
-    indexes = [_field(turn, "index") for turn in turns]
-    if not all(type(index) is int for index in indexes):
-        return list(range(len(turns)))
-    if len(set(indexes)) < len(indexes):
-        twice = next(index for index in indexes if indexes.count(index) > 1)
-        raise ValueError(f"two turns have the index {twice}: give the turns of one conversation, each once")
-    return indexes
-
-
 def _read(turn: object, name: int) -> tuple[Turn, str]:
-    role = _field(turn, "role")
+    role = field_of(turn, "role")
     if role not in ("user", "assistant"):
         raise ValueError(f"turn {name}: role must be 'user' or 'assistant', got {role!r}")
-    text = _field(turn, "text", "content")
+    text = field_of(turn, "text", "content")
     if text is not None and not isinstance(text, str):
         raise ValueError(f"turn {name}: text must be a string or None, got {type(text).__name__}")
-    backchannel = _field(turn, "backchannel") is True
+    backchannel = field_of(turn, "backchannel") is True
     words = " ".join(clean_text((text or "")[:MAX_TEXT]).split())
     return Turn(index=name, role=role, start_ms=0, duration_ms=0, backchannel=backchannel), words
-
-
-def _field(turn: object, *names: str) -> Any:
-    """The first of the fields that is there and not None."""
-    read = turn.get if isinstance(turn, Mapping) else lambda name: getattr(turn, name, None)
-    return next((value for value in map(read, names) if value is not None), None)

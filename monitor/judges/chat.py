@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
@@ -13,14 +12,12 @@ import msgspec
 
 from monitor.judges import FailureKind, JudgeAnswer, JudgeFailure
 from monitor.judges.failures import FILTERED, TOO_LONG, codes, failure_of
+from monitor.judges.openai_client import OpenAIClient
 from monitor.judges.prompt import Message, Schema
 from monitor.judges.sentences import one_sentence
 
 MAX_BODY: Final = 1_000_000
 """Bytes of an answer that are read."""
-
-MISSING: Final = "the judge needs the openai package: pip install 'turnwatch[judge]'"
-NO_KEY: Final = "the judge has no key: set OPENAI_API_KEY, or base_url to a server that needs none"
 
 
 class Completion(NamedTuple):
@@ -80,13 +77,11 @@ class Chat:
         self._server = _named(base_url)
         self._form = _Form(FORMATS[0], LIMITS[0])
         self._form_known = False
-        self._loading = asyncio.Lock()
-        self._library: Any = None
-        self._client: Any = None
+        self._client = OpenAIClient("judge", base_url, api_key, timeout_s, _unasked)
 
     async def complete(self, messages: list[Message], schema: Schema, room: int) -> Completion:
         """The answer to `messages`, of at most `room` tokens. Raises JudgeFailure."""
-        client = await self._connected()
+        client = await self._client.connected()
         form, sent = self._form, 0
         while True:
             sent += 1
@@ -110,39 +105,17 @@ class Chat:
 
     async def close(self) -> None:
         """Let go of connections."""
-        client, self._client = self._client, None
-        if client is not None:
-            await client.close()
-
-    async def _connected(self) -> Any:
-        if self._api_key is None and self._base_url is None:
-            raise JudgeFailure("configuration", NO_KEY, spent=JudgeAnswer((), 0))
-        async with self._loading:
-            if self._client is None:
-                try:  # loading takes a second, and certificates some more; calls go on meanwhile
-                    self._client = await asyncio.to_thread(self._make_client)
-                except ImportError:
-                    raise JudgeFailure("configuration", MISSING, spent=JudgeAnswer((), 0)) from None
-                except Exception as error:
-                    why = f"the judge's client cannot be made ({type(error).__name__}): check base_url"
-                    raise JudgeFailure("configuration", why, spent=JudgeAnswer((), 0)) from None
-        return self._client
-
-    def _make_client(self) -> Any:
-        self._library = importlib.import_module("openai")
-        return self._library.AsyncOpenAI(
-            api_key=self._api_key or "none", base_url=self._base_url, max_retries=0, timeout=self._timeout_s
-        )
+        await self._client.close()
 
     async def _send(self, client: Any, question: dict[str, Any]) -> Completion:
         late = f"{self._server} did not answer within {self._timeout_s:g} seconds"
         try:
             async with asyncio.timeout(self._timeout_s):
                 async with client.chat.completions.with_streaming_response.create(**question) as response:
-                    return self._completion(await _body(response))
-        except (TimeoutError, self._library.APITimeoutError):
+                    return self._completion(await self._client.body(response, MAX_BODY))
+        except (TimeoutError, self._client.library.APITimeoutError):
             raise JudgeFailure("timeout", late) from None
-        except self._library.APIStatusError as error:
+        except self._client.library.APIStatusError as error:
             raise self._failure(error.status_code, error.response.headers, error.body) from None
         except JudgeFailure:
             raise
@@ -225,10 +198,6 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__
 
 
-async def _body(response: Any) -> bytes:
-    body = bytearray()
-    async for piece in response.iter_bytes():
-        body += piece
-        if len(body) > MAX_BODY:
-            raise JudgeFailure("broken", f"the judge's answer is longer than {MAX_BODY} bytes")
-    return bytes(body)
+def _unasked(kind: FailureKind, message: str) -> JudgeFailure:
+    """What fails before anything is sent has cost nothing; a body that is too long has been sent for."""
+    return JudgeFailure(kind, message, spent=JudgeAnswer((), 0) if kind == "configuration" else None)

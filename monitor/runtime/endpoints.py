@@ -77,7 +77,6 @@ class TwilioEndpoint:
 
     def __init__(self, door: Door, settings: TwilioSettings, token: str | None) -> None:
         self._settings = settings
-        self.refused = 0
         self._admitted = TwilioCalls(door, settings)
         self._strangers = TwilioCalls(door, msgspec.structs.replace(settings, token=settings.token or token))
 
@@ -95,7 +94,6 @@ class TwilioEndpoint:
         if refusal is None:
             return None
         log.warning("a media stream was refused: %s", refusal)
-        self.refused += 1
         return connection.respond(HTTPStatus.FORBIDDEN, f"{refusal}\n")
 
     async def handle(self, connection: ServerConnection, *, admitted: bool) -> None:

@@ -13,7 +13,7 @@ LAG_WINDOW = 100
 
 class Gauges(msgspec.Struct):
     """Counters since the start. `calls_failed`: by our own fault. `inputs_dropped`: the monitor was too slow.
-    `refused`: connections turned away, for want of room or of a token."""
+    `refused`: connections turned away: for want of room, of a token, or by an endpoint."""
 
     calls_started: int = 0
     calls_failed: int = 0

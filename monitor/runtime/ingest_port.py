@@ -97,7 +97,10 @@ class IngestPort:
         if not self.ready or self._busy():
             return self._refuse(connection, HTTPStatus.SERVICE_UNAVAILABLE, "no further call can be taken now")
         self._routes[connection] = _Route(endpoint, admitted is not None)
-        return await endpoint.process_request(connection, self._without_token(request, admitted))
+        response = await endpoint.process_request(connection, self._without_token(request, admitted))
+        if response is not None and response.status_code >= HTTPStatus.BAD_REQUEST:
+            self._gauges.refused += 1  # the endpoint says why, in the log
+        return response
 
     async def _handle(self, connection: ServerConnection) -> None:
         route = self._routes.pop(connection)

@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -20,6 +19,7 @@ import msgspec
 
 from monitor.core.questions import TranscribeRequest
 from monitor.judges.failures import failure_of
+from monitor.judges.openai_client import OpenAIClient
 from monitor.transcribers import TranscribeFailure, Transcription
 from monitor.transcribers.settings import TranscriberSettings
 from monitor.transcribers.wave_bytes import wave_bytes
@@ -31,9 +31,6 @@ TRY_SHARE: Final = 0.6
 
 MAX_BODY: Final = 1_000_000
 """Bytes of an answer that are read."""
-
-MISSING: Final = "the transcriber needs the openai package: pip install 'turnwatch[judge]'"
-NO_KEY: Final = "the transcriber has no key: set OPENAI_API_KEY, or base_url to a server that needs none"
 
 
 class _Body(msgspec.Struct):
@@ -59,13 +56,11 @@ class OpenAITranscriber:
         self._base_url, self._api_key, self._language = base_url, api_key, language
         self._timeout_s, self._usd_per_minute = timeout_s, usd_per_minute
         self._server = base_url or "OpenAI"
-        self._loading = asyncio.Lock()
-        self._library: Any = None
-        self._client: Any = None
+        self._client = OpenAIClient("transcriber", base_url, api_key, timeout_s, TranscribeFailure)
 
     async def transcribe(self, request: TranscribeRequest) -> Transcription:
         """The words of a turn, in one HTTP request."""
-        client = await self._connected()
+        client = await self._client.connected()
         form: dict[str, Any] = {"model": self.name, "response_format": "json"}
         if self._language is not None:
             form["language"] = self._language
@@ -76,39 +71,17 @@ class OpenAITranscriber:
 
     async def close(self) -> None:
         """Let go of connections."""
-        client, self._client = self._client, None
-        if client is not None:
-            await client.close()
-
-    async def _connected(self) -> Any:
-        if self._api_key is None and self._base_url is None:
-            raise TranscribeFailure("configuration", NO_KEY)
-        async with self._loading:
-            if self._client is None:
-                try:  # loading takes a second, and certificates some more; calls go on meanwhile
-                    self._client = await asyncio.to_thread(self._make_client)
-                except ImportError:
-                    raise TranscribeFailure("configuration", MISSING) from None
-                except Exception as error:
-                    why = f"the transcriber's client cannot be made ({type(error).__name__}): check base_url"
-                    raise TranscribeFailure("configuration", why) from None
-        return self._client
-
-    def _make_client(self) -> Any:
-        self._library = importlib.import_module("openai")
-        return self._library.AsyncOpenAI(
-            api_key=self._api_key or "none", base_url=self._base_url, max_retries=0, timeout=self._timeout_s
-        )
+        await self._client.close()
 
     async def _send(self, client: Any, form: dict[str, Any]) -> str:
         try:
             async with asyncio.timeout(self._timeout_s):
                 async with client.audio.transcriptions.with_streaming_response.create(**form) as response:
-                    return self._text(await _body(response))
-        except (TimeoutError, self._library.APITimeoutError):
+                    return self._text(await self._client.body(response, MAX_BODY))
+        except (TimeoutError, self._client.library.APITimeoutError):
             late = f"{self._server} did not answer within {self._timeout_s:g} seconds"
             raise TranscribeFailure("timeout", late) from None
-        except self._library.APIStatusError as error:
+        except self._client.library.APIStatusError as error:
             raise self._failure(error.status_code, error.response.headers, error.body) from None
         except TranscribeFailure:
             raise
@@ -143,12 +116,3 @@ def openai_transcriber(settings: TranscriberSettings, environment: Mapping[str, 
         timeout_s=TRY_SHARE * settings.deadline_s,
         usd_per_minute=settings.usd_per_minute,
     )
-
-
-async def _body(response: Any) -> bytes:
-    body = bytearray()
-    async for piece in response.iter_bytes():
-        body += piece
-        if len(body) > MAX_BODY:
-            raise TranscribeFailure("broken", f"the transcriber's answer is longer than {MAX_BODY} bytes")
-    return bytes(body)

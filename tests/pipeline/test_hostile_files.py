@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import struct
 import time
 import tracemalloc
 import zlib
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,6 @@ from hypothesis import strategies as st
 
 from connectors.base import ConnectorError
 from connectors.inputs import Audio, CallEnded, CallStarted, Elapsed, Input, Notice, Stall, TrackFormat
-from connectors.pcm_stream import PcmStream
 from connectors.source import SourceOptions
 from monitor.core.events import Event
 from monitor.runtime.tape import MAGIC, Header, TapeWriter
@@ -28,6 +25,7 @@ from monitor.runtime.watch import watch
 from tests.builders import speech, voice
 from tests.cli.process import events as lines
 from tests.cli.process import run
+from tests.connectors.recordings.pipes import piped
 from tests.connectors.recordings.takes import save, stereo, wav
 from tests.pipeline.contract import check_stream
 from tests.pipeline.hearing import about, assert_one_line, heard, live, notices, watched
@@ -174,25 +172,9 @@ def test_a_recording_damaged_in_the_middle_is_a_call_or_a_refusal(kind: str, tmp
 def test_any_bytes_through_a_pipe_are_a_call_or_a_refusal(
     chunks: list[bytes], encoding: str, rate: int, channels: tuple[Any, ...]
 ) -> None:
-    async def run_through() -> list[Input]:
-        reader, writer = os.pipe()
-        stream = PcmStream(reader, SourceOptions(encoding=encoding, rate=rate, channels=channels))
-
-        def write() -> None:
-            with suppress(BrokenPipeError):
-                for chunk in chunks:
-                    os.write(writer, chunk)
-            os.close(writer)
-
-        writing = asyncio.create_task(asyncio.to_thread(write))
-        try:
-            return [one async for one in stream.inputs()]
-        finally:
-            os.close(reader)
-            await writing
-
+    options = SourceOptions(encoding=encoding, rate=rate, channels=channels)
     try:
-        inputs = asyncio.run(run_through())
+        inputs = piped(chunks, options)
     except ConnectorError as refusal:
         assert_one_line(refusal)
     else:

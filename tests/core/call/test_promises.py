@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from connectors import inputs
 from connectors.inputs import TRACKS
 from monitor.core.encode import encode
-from tests.builders import PER_MS, Speech, even, interleave, of, pieces, sound, started, transitions_of, turns_of, watch
+from tests.builders import Speech, even, interleave, of, pieces, sound, started, transitions_of, turns_of, watch
 
 TOOLS = Path(__file__).resolve().parents[4] / "shared" / "tools"
 
@@ -110,4 +110,3 @@ def test_the_stream_keeps_its_contract(said: list[Speech]) -> None:
     gone = {(e.from_turn, e.to_turn) for e in of(events, "transition.withdrawn")}
     assert told == final | gone
     assert not final & gone
-    assert length * PER_MS >= 0

@@ -78,7 +78,7 @@ async def test_calls_that_are_over_leave_nothing_behind() -> None:
     assert len(asking._way.budget._calls) == 0
     assert not asking._open
     assert not asking._tasks
-    assert not asking._open_of
+    assert not asking._awaited._open_of
     await asking.close()
 
 
