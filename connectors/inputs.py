@@ -169,6 +169,16 @@ class Verdicts(Input, frozen=True):
     conversation: ConversationScore | None = None
 
 
+class FleetView(Input, frozen=True):
+    """What is known across calls about this call's agent, from `at` on. `barge_in_baseline`: the share of its turns
+    that callers of earlier calls barged into, None while nothing was learnt. `inhibited`: rules whose alerts of one
+    call are held back, because an alert across calls says the same."""
+
+    at: int
+    barge_in_baseline: float | None = None
+    inhibited: tuple[str, ...] = ()
+
+
 class CallEnded(Input, frozen=True):
     """Always the last input, but for answers that are still awaited: `Verdicts`, and `Text` of turns. `message`: the
     reason in words (close code and the like), or None."""
@@ -178,4 +188,4 @@ class CallEnded(Input, frozen=True):
     message: str | None = None
 
 
-AnyInput = CallStarted | Audio | Cut | Text | Stall | Elapsed | Notice | Verdicts | CallEnded
+AnyInput = CallStarted | Audio | Cut | Text | Stall | Elapsed | Notice | Verdicts | FleetView | CallEnded

@@ -27,6 +27,7 @@ from monitor.core.relevancy_settings import EvalMode, RelevancySettings
 from monitor.core.speech import SpeechSettings
 from monitor.core.turn_taking import TurnTakingSettings
 from monitor.core.words import WordsSettings
+from monitor.sinks import SINKS, loaded
 from monitor.transcribers.settings import TranscriberSettings, check_budget
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ class ServeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Every setting, by section. What a section means stands in its own class. `connectors`: the sections of connectors
-    that wait for calls, as far as they were set; they are made when they are asked for, since they load the connector.
+    that wait for calls, `sinks`: those of sinks, as far as they were set; they are made when they are asked for, since
+    that loads the connector or the sink.
     """
 
     speech: SpeechSettings = SpeechSettings()
@@ -64,6 +66,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     transcriber: TranscriberSettings = TranscriberSettings()
     serve: ServeSettings = ServeSettings()
     connectors: dict[str, dict[str, Any]] = {}
+    sinks: dict[str, dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
         if self.words.transcribed:
@@ -88,12 +91,16 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The endpoint for media streams."""
         return cast("TwilioSettings", _section("twilio")(**self.connectors.get("twilio", {})))
 
+    def sink(self, section: str) -> Any:
+        """The settings of a sink."""
+        return _section(section)(**self.sinks.get(section, {}))
+
     def __repr__(self) -> str:
         return f"Config({', '.join(self._shown())})"
 
     def _shown(self) -> Iterator[str]:
         own = {name: msgspec.structs.asdict(getattr(self, name)) for name in _OWN}
-        for section, values in (own | self.connectors).items():
+        for section, values in (own | self.connectors | self.sinks).items():
             for key, value in values.items():
                 hidden = value is not None and any(word in key for word in _SECRET)
                 yield f"{section}.{key}={'…' if hidden else repr(value)}"
@@ -119,6 +126,8 @@ def _section(name: str) -> type[Any]:
     """The class of a section. Raises KeyError."""
     if name in _OWN:
         return _OWN[name]
+    if name in SINKS:
+        return cast("type[Any]", loaded(SINKS[name].settings))
     module, kind = _OF_CONNECTORS[name]
     return cast("type[Any]", getattr(import_module(module), kind))
 
@@ -148,7 +157,9 @@ def load(
     try:
         made = {section: _made(_section(section), values) for section, values in sections.items()}
         own = {section: made[section] for section in made if section in _OWN}
-        config = Config(**own, connectors={name: values for name, values in sections.items() if name not in _OWN})
+        connectors = {name: values for name, values in sections.items() if name in _OF_CONNECTORS}
+        sinks = {name: values for name, values in sections.items() if name in SINKS}
+        config = Config(**own, connectors=connectors, sinks=sinks)
         _ = config.core  # a number that is out of its range is told here
     except (ValueError, TypeError) as error:
         raise ConfigError(str(error)) from error
@@ -164,7 +175,7 @@ def _eval_mode(environment: Mapping[str, str], otherwise: EvalMode) -> EvalMode:
 
 def known_keys() -> list[str]:
     """Every key as `section.key`, in order; `section.group.key` where a section has groups."""
-    return [f"{section}.{key}" for section in (*_OWN, *_OF_CONNECTORS) for key in _keys(_section(section))]
+    return [f"{section}.{key}" for section in (*_OWN, *_OF_CONNECTORS, *SINKS) for key in _keys(_section(section))]
 
 
 def _keys(kind: type[Any]) -> Iterator[str]:
@@ -196,7 +207,7 @@ def _value(given: Given) -> Any:
             wanted = get_type_hints(_group(wanted) or wanted, include_extras=True)[key]
     except (KeyError, TypeError):
         near = difflib.get_close_matches(given.name, known_keys(), n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]}?" if near else f"sections are {', '.join((*_OWN, *_OF_CONNECTORS))}"
+        hint = f"did you mean {near[0]}?" if near else f"sections are {', '.join((*_OWN, *_OF_CONNECTORS, *SINKS))}"
         raise ConfigError(f"{given.origin}: there is no setting {given.name}; {hint}") from None
     try:
         if not given.is_text:

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from monitor.commands import options
+from monitor.commands import options, sinks
 from monitor.commands.failure import DONE, SOURCE, WRONG, Failure
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--elevenlabs-upstream", metavar="URL", help="wss://HOST or ws://HOST:PORT in place of the region's host"
     )
     options.add_judge(parser)
+    sinks.add_arguments(parser)
     options.add_output(parser)
 
 
@@ -59,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     from monitor.runtime import stopping
 
     log_to_stderr()
-    config = options.config(arguments, _own_settings(arguments))
+    config = options.config(arguments, (*_own_settings(arguments), *sinks.assignments(arguments)))
     return stopping.run(lambda stop: _serve(arguments, config, stop), fast=True)
 
 
@@ -83,6 +84,7 @@ async def _serve(arguments: argparse.Namespace, config: Config, stop: Stop) -> i
     from monitor.runtime.serve import Service
 
     delivery = Delivery()
+    sinks.attach(delivery, config)
     try:
         service = Service(config, delivery.deliver, tape_dir=options.tape_folder(arguments))
         await service.start()

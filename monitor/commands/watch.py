@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from monitor.commands import options
+from monitor.commands import options, sinks
 from monitor.commands.failure import DONE, MISSED, SOURCE, WRONG, Failure
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="words of a recording (.json, .vtt); call.json beside call.wav is found",
     )
     options.add_judge(parser)
+    sinks.add_arguments(parser)
     options.add_output(parser)
 
 
@@ -76,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     from monitor.runtime import stopping
 
     log_to_stderr()
-    config = options.config(arguments)
+    config = options.config(arguments, sinks.assignments(arguments))
     bench = _bench(arguments, config)
     calls = _open(arguments, config, bench)
     return stopping.run(lambda stop: _watch(arguments, config, bench, calls, stop))
@@ -128,6 +129,7 @@ async def _watch(arguments: argparse.Namespace, config: Config, bench: Bench, ca
     from monitor.runtime.delivery import Delivery
 
     delivery = Delivery()
+    sinks.attach(delivery, config, patient=True)
     progress = _progress(arguments, calls)
     add_stdout(
         delivery,

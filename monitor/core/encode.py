@@ -49,6 +49,25 @@ def _relevancy(state: events.Relevancy) -> dict[str, Any]:
     }
 
 
+def _alert(alert: events.Alert) -> dict[str, Any]:
+    out: dict[str, Any] = {
+        "id": alert.id,
+        "rule": alert.rule,
+        "severity": alert.severity,
+        "scope": alert.scope,
+        "message": alert.message,
+        "value": alert.value,
+        "threshold": alert.threshold,
+        "because": alert.because,
+        "since": seconds(alert.since_ms),
+    }
+    if alert.until_ms is not None:
+        out["until"] = seconds(alert.until_ms)
+    if alert.suppressed:
+        out["suppressed"] = alert.suppressed
+    return out
+
+
 def _body(event: events.Event) -> dict[str, Any]:
     match event:
         case events.CallStarted():
@@ -101,6 +120,8 @@ def _body(event: events.Event) -> dict[str, Any]:
                 "judge": event.judge,
                 "relevancy": _relevancy(event.relevancy),
             }
+        case events.AlertRaised() | events.AlertCleared():
+            return {"alert": _alert(event.alert)}
         case events.Notice():
             return {"kind": event.kind, "track": event.track, "count": event.count, "message": event.message}
         case events.CallEnded():

@@ -23,6 +23,8 @@ TransitionKind = Literal["gap", "user_barge_in", "agent_overlap"]
 Cause = Literal["hangup", "disconnected", "end_of_file", "stopped", "failed"]
 TextReason = Literal["transcript", "response", "correction"]
 Verdict = Literal["yes", "no", "unscored"]
+Severity = Literal["info", "warning", "critical"]
+Scope = Literal["call", "fleet"]
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,6 +96,25 @@ class Relevancy(msgspec.Struct, frozen=True):
     judged: int
     unscored: int
     assistant_turns: int
+
+
+class Alert(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that somebody should look at. `id` is `<call>/<rule>/<n>`, for ever the same. `value` is what was
+    measured, `threshold` what it is held against, in the rule's own unit. `because`: indexes of the turns that it rests
+    on. `since_ms`: when it became true; `until_ms`: when it was over, None while it is not. `suppressed`: how often the
+    rule would have been raised anew while it was cooling down before."""
+
+    id: str
+    rule: str
+    severity: Severity
+    scope: Scope
+    message: str
+    value: float | None
+    threshold: float | None
+    because: tuple[int, ...]
+    since_ms: int
+    until_ms: int | None = None
+    suppressed: int = 0
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
@@ -196,6 +217,20 @@ class RelevancyScored(Event, frozen=True, kw_only=True):
     batch: int
     judge: str | None
     relevancy: Relevancy
+
+
+class AlertRaised(Event, frozen=True, kw_only=True):
+    """An alert is open. A rise of its severity is told by this event again, under the same id."""
+
+    type: ClassVar[str] = "alert.raised"
+    alert: Alert
+
+
+class AlertCleared(Event, frozen=True, kw_only=True):
+    """The alert is over; it is repeated as it was last raised, with its end."""
+
+    type: ClassVar[str] = "alert.cleared"
+    alert: Alert
 
 
 class Notice(Event, frozen=True, kw_only=True):

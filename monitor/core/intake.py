@@ -25,7 +25,13 @@ def believed(given: inputs.Input, heard_ms: int) -> inputs.Input | None:
             return given if at <= latest else None
         case inputs.Stall(at=at, until=until):
             return given if at <= latest and until <= latest else None
-        case inputs.CallEnded(at=at) | inputs.Text(at=at) | inputs.Notice(at=at) | inputs.Verdicts(at=at):
+        case (
+            inputs.CallEnded(at=at)
+            | inputs.Text(at=at)
+            | inputs.Notice(at=at)
+            | inputs.Verdicts(at=at)
+            | inputs.FleetView(at=at)
+        ):
             if 0 <= at <= latest:
                 return given
             return msgspec.structs.replace(given, at=heard_ms if at > 0 else 0)

@@ -13,6 +13,7 @@ Every turn that was asked about is answered exactly once, as yes, no or unscored
 | an answer is unclear on some turns | those alone are asked about once more |
 | the judge fails | by `monitor.runtime.patience` it is asked again, while the deadline allows |
 | the server limits the rate | all calls wait as long as it wishes |
+| the judge fails again and again | by `monitor.runtime.far_side` it is left alone for a while: unscored at once |
 | the key, the model or the quota is no good | the judge is asked no more; each call is told once |
 | shortly before `deadline_s` after `ask` | what is open by then is unscored; what is known is kept |
 | more wait than `max_waiting`, or a budget is spent | unscored at once; the call is told once |
@@ -38,7 +39,7 @@ from monitor.judges.whole import WholeJudge
 from monitor.runtime.awaited import Awaited, Clock, LoopClock
 from monitor.runtime.judge_budget import Budget
 from monitor.runtime.questions_open import UNSURE, Conversation, Open, Reply, Tell, Turns
-from monitor.runtime.turnstile import DISABLED, NotAsked, Turnstile
+from monitor.runtime.turnstile import NotAsked, Turnstile
 
 log = logging.getLogger("turnwatch.judge")
 
@@ -111,7 +112,8 @@ class Asking:
         """How it stands."""
         way = self._way
         waiting, counts = len(self._open), (self._answered, self._overflowed)
-        return AskingStatus(self._judge.name, waiting, way.in_flight, way.requests, *counts, way.disabled)
+        closed = None if way.closed is None else str(way.closed)
+        return AskingStatus(self._judge.name, waiting, way.in_flight, way.requests, *counts, closed)
 
     def waiting(self, call: str) -> int:
         """How many questions of `call` have no answer yet."""
@@ -148,8 +150,8 @@ class Asking:
             self._settle(number, STOPPED)
         elif question.complete:
             self._settle(number, UNSURE)
-        elif (disabled := self._way.disabled) is not None:
-            self._turn_away(number, NotAsked(DISABLED, disabled))
+        elif (closed := self._way.closed) is not None:
+            self._turn_away(number, closed)
         elif len(self._open) > self._settings.in_flight + self._settings.max_waiting:
             self._overflowed += 1
             words = f"the judge is behind: {self._settings.max_waiting} questions wait for it already"

@@ -4,7 +4,6 @@ outside on behalf of many calls."""
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Protocol
@@ -101,24 +100,3 @@ class Awaited:
                 await self._clock.sleep(left)
             else:
                 self._give_up(number)
-
-
-class Rest:
-    """Whether somebody is left alone, since asking again is no use to anybody. `who`: as the log names them."""
-
-    def __init__(self, who: str, log: logging.Logger, clock: Clock) -> None:
-        self._who, self._log, self._clock = who, log, clock
-        self._until = float("-inf")
-        self._why = ""
-
-    @property
-    def reason(self) -> str | None:
-        """Why they are left alone; None while they are not."""
-        return self._why if self._clock.now() < self._until else None
-
-    def take(self, reason: str, seconds: float) -> None:
-        """Leave them alone for so long."""
-        if self.reason is None:
-            self._log.warning("the %s is asked no more: %s", self._who, reason)
-        self._why = reason
-        self._until = max(self._until, self._clock.now() + seconds)

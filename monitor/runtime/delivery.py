@@ -15,10 +15,12 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 
-from monitor.core.events import Event
-from monitor.sinks import Sink
+from monitor.core.events import AlertCleared, AlertRaised, Event
+from monitor.sinks import Measured, Sink
 
 log = logging.getLogger("turnwatch.delivery")
+
+_ALERTS = (AlertRaised, AlertCleared)
 
 MAX_WAITING = 1000
 """Events that may wait for one sink."""
@@ -35,6 +37,7 @@ class _Outlet:
         self._sink = sink
         self.patient = patient
         self._waiting: deque[Event] = deque()
+        self._changing = threading.Lock()  # appending is safe without it; looking through the queue is not
         self._closing = False
         self._home = self._loop = asyncio.get_running_loop()
         self._wake = asyncio.Event()
@@ -59,7 +62,9 @@ class _Outlet:
         told = 0
         while True:
             while self._waiting:
-                await self._sink.deliver(self._waiting.popleft())
+                with self._changing:
+                    event = self._waiting.popleft()
+                await self._sink.deliver(event)
                 if len(self._waiting) == MAX_WAITING // 2:
                     self._on(self._home, self._room.set)
             if self.dropped > told:
@@ -86,7 +91,12 @@ class _Outlet:
             started.set()
             await self.serve()
 
-        threading.Thread(target=lambda: asyncio.run(serve()), name=f"sink {self.name}", daemon=True).start()
+        def run() -> None:
+            # This kind of loop has add_reader on every system, which MQTT's client needs.
+            with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
+                runner.run(serve())
+
+        threading.Thread(target=run, name=f"sink {self.name}", daemon=True).start()
         started.wait()
 
     async def offer(self, event: Event) -> None:
@@ -96,12 +106,28 @@ class _Outlet:
             await self._room.wait()
         if self.done.is_set():
             return
-        if len(self._waiting) >= MAX_WAITING:
-            self.dropped += 1
+        if len(self._waiting) >= MAX_WAITING and not self._make_room(event):
             return
         self._waiting.append(event)
         if len(self._waiting) == 1:
             self._on(self._loop, self._wake.set)
+
+    def _make_room(self, event: Event) -> bool:
+        """Something is dropped: `event` itself, unless that is an alert; an alert gives way only to another."""
+        self.dropped += 1
+        if not isinstance(event, _ALERTS):
+            return False
+        with self._changing:
+            place = next((place for place, one in enumerate(self._waiting) if not isinstance(one, _ALERTS)), 0)
+            if self._waiting:
+                del self._waiting[place]
+        return True
+
+    def figures(self) -> dict[str, float]:
+        """How the sink is doing, in numbers by name."""
+        own = self._sink.figures() if isinstance(self._sink, Measured) else {}
+        up = self.failure is None and not self.done.is_set()
+        return {**own, "waiting": len(self._waiting), "overflowed": self.dropped, "up": float(up)}
 
     def hurry(self) -> None:
         """Wait for room no more."""
@@ -149,6 +175,11 @@ class Delivery:
     def dropped(self) -> dict[str, int]:
         """How many events each sink did not get because it was too slow."""
         return {outlet.name: outlet.dropped for outlet in self._outlets}
+
+    def figures(self) -> dict[str, dict[str, float]]:
+        """How each sink is doing, by name: events `waiting` in its queue, events `overflowed` from it, whether it is
+        `up` (1 or 0), and the sink's own figures."""
+        return {outlet.name: outlet.figures() for outlet in self._outlets}
 
     @property
     def alive(self) -> int:

@@ -12,6 +12,7 @@ Every turn is answered exactly once, with its words or with none:
 |---|---|
 | the transcriber fails | by `monitor.runtime.patience` it is asked again, while the deadline allows |
 | the server limits the rate | all calls wait as long as it wishes |
+| it fails again and again | by `monitor.runtime.far_side` it is left alone for a while: no words, at once |
 | the key, the model or the quota is no good | it is asked no more |
 | `deadline_s` after `ask` | what is open by then has no words |
 | more wait than `max_waiting` or `MAX_WAITING_BYTES`, or the budget of the call is spent | no words, at once |
@@ -32,14 +33,14 @@ from typing import Final
 
 import msgspec
 
-from connectors.inputs import Notice, Text
+from connectors.inputs import Notice, Text, Transcribed
 from monitor.core.questions import TranscribeRequest
 from monitor.core.relevancy_settings import RelevancySettings
 from monitor.core.turn_audio import TRACK_OF_ROLE
 from monitor.runtime.awaited import Awaited, Clock, LoopClock
 from monitor.runtime.judge_budget import Budget
 from monitor.runtime.questions_open import Tell
-from monitor.runtime.transcriber_gate import DISABLED, FAILED, NoWords, TranscriberGate
+from monitor.runtime.transcriber_gate import FAILED, NoWords, Taken, TranscriberGate
 from monitor.transcribers import Transcriber
 from monitor.transcribers.settings import TranscriberSettings
 
@@ -55,12 +56,13 @@ Reply = Callable[[Text], object]
 
 
 class _Open(msgspec.Struct, eq=False):
-    """A turn that has no answer yet. `deadline`: on the asker's clock, in seconds."""
+    """A turn that has no answer yet. `deadline`: on the asker's clock, in seconds. `taken`: what it has cost so far."""
 
     request: TranscribeRequest
     reply: Reply
     tell: Tell | None
     deadline: float
+    taken: Taken
     task: asyncio.Task[None] | None = None
 
 
@@ -107,14 +109,14 @@ class Transcribing:
         """Have a turn transcribed. Never blocks. `tell` gets notices for the call."""
         number = next(self._numbers)
         settings = self._settings
-        one = self._open[number] = _Open(request, reply, tell, self._clock.now() + settings.deadline_s)
+        one = self._open[number] = _Open(request, reply, tell, self._clock.now() + settings.deadline_s, Taken())
         self._open_bytes += len(request.pcm)
         self._awaited.add(request.call)
         full = self._open_bytes > MAX_WAITING_BYTES
         if self._closed:
             self._turn_away(number, NoWords(None, STOPPED))
-        elif (disabled := self._gate.disabled) is not None:
-            self._turn_away(number, NoWords(DISABLED, disabled))
+        elif (closed := self._gate.closed) is not None:
+            self._turn_away(number, closed)
         elif full or len(self._open) > settings.max_in_flight + settings.max_waiting:
             self._overflowed += 1
             self._turn_away(number, NoWords(OVERLOAD, f"{len(self._open) - 1} turns wait for the transcriber already"))
@@ -127,7 +129,7 @@ class Transcribing:
         """How it stands."""
         gate, counts = self._gate, (self._answered, self._worded, self._overflowed)
         now = (self._transcriber.name, len(self._open), gate.in_flight, gate.requests)
-        return TranscribingStatus(*now, *counts, gate.seconds, gate.disabled)
+        return TranscribingStatus(*now, *counts, gate.seconds, None if gate.closed is None else str(gate.closed))
 
     def waiting(self, call: str) -> int:
         """How many turns of `call` have no answer yet."""
@@ -158,7 +160,7 @@ class Transcribing:
 
     async def _pursue(self, number: int, one: _Open) -> None:
         try:
-            words = await self._gate.words(one.request, one.deadline)
+            words = await self._gate.words(one.request, one.deadline, one.taken)
         except NoWords as none:
             self._turn_away(number, none)
         except Exception as error:
@@ -195,8 +197,10 @@ class Transcribing:
         self._open_bytes -= len(request.pcm)
         self._answered += 1
         self._worded += bool(text.strip())
-        track = TRACK_OF_ROLE[request.role]
-        _safely(one.reply, Text(track, request.at_ms, text[:MAX_TEXT], "transcript", turn=request.turn))
+        track, taken = TRACK_OF_ROLE[request.role], one.taken
+        took = Transcribed(taken.requests, taken.seconds, taken.usd) if taken.requests else None
+        words = Text(track, request.at_ms, text[:MAX_TEXT], "transcript", turn=request.turn, took=took)
+        _safely(one.reply, words)
         if one.task is not None and one.task is not asyncio.current_task():
             one.task.cancel()
         self._awaited.done(request.call)

@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 from monitor.core.relevancy_settings import RelevancySettings
 from monitor.judges import JudgeAnswer, JudgeFailure
-from monitor.runtime.awaited import Clock, Rest
+from monitor.runtime.awaited import Clock
+from monitor.runtime.far_side import AWAY, Attempt, FarSide, LeftAlone
 from monitor.runtime.judge_budget import Budget, Spent
 from monitor.runtime.patience import BILLED, pause_s, rest_s
 from monitor.runtime.questions_open import UNSURE, Open
@@ -18,6 +19,7 @@ from monitor.runtime.questions_open import UNSURE, Open
 log = logging.getLogger("turnwatch.judge")
 
 DISABLED = "judge_disabled"
+UNAVAILABLE = "judge_unavailable"
 QUIET = "judge_rate_limit"
 
 
@@ -38,12 +40,13 @@ class Turnstile:
         self.in_flight = self.requests = 0
         self._slots = asyncio.Semaphore(settings.in_flight)
         self._quiet_until = float("-inf")
-        self._rest = Rest(f"judge {name}", log, clock)
+        self._far = FarSide(f"judge {name}", "What it does not answer stays unscored", log, clock)
 
     @property
-    def disabled(self) -> str | None:
+    def closed(self) -> NotAsked | None:
         """Why the judge is left alone; None while it is not."""
-        return self._rest.reason
+        left = self._far.left_alone
+        return None if left is None else _not_asked(left)
 
     async def pursue(self, question: Open) -> str:
         """Put the question until it is answered, or no try is left; then why there is no more. Raises NotAsked."""
@@ -54,6 +57,8 @@ class Turnstile:
                     return UNSURE if failure is None else str(failure)
                 question.asked_again = True
                 continue
+            if self.closed is not None and failure.kind in AWAY:
+                raise self.closed
             pause = pause_s(failure, tries, self._jitter())
             if pause is None:
                 return str(failure)
@@ -68,8 +73,8 @@ class Turnstile:
         """Put the question once, when its turn has come. None: there is an answer, complete or not. Raises NotAsked."""
         while True:
             async with self._slots:
-                if self.disabled is not None:
-                    raise NotAsked(DISABLED, self.disabled)
+                if self.closed is not None:
+                    raise self.closed
                 now = self._clock.now()
                 if now >= self._quiet_until:
                     return await self._put(question)
@@ -83,20 +88,32 @@ class Turnstile:
             reservation = self.budget.reserve(question.call, question.estimate())
         except Spent as spent:
             raise NotAsked(spent.limit, str(spent)) from None
+        attempt = self._far.attempt()
+        assert isinstance(attempt, Attempt)  # nothing has been waited for since it was looked at
         failure, took = None, JudgeAnswer(())
         question.sent = True
         self.in_flight += 1
         try:
             took = await question.put()
+            attempt.answered()
         except JudgeFailure as raised:
             failure, took = raised, raised.spent or took
+            attempt.failed(failure)
+        except asyncio.CancelledError:
+            if self._clock.now() >= question.deadline:
+                attempt.failed(JudgeFailure("timeout", "the judge does not answer in time"))
+            raise
         finally:  # also where the deadline has come: then it is not known what the request took
+            attempt.dropped()
             question.sent = False
             self.in_flight -= 1
             self.requests += took.requests
             reservation.settle(took, billed=failure is None or failure.kind in BILLED)
         question.took(took)
-        if failure is not None and (rest := rest_s(failure)) is not None:
-            self._rest.take(str(failure), rest)
+        if failure is not None and rest_s(failure) is not None:
             raise NotAsked(DISABLED, str(failure))
         return failure
+
+
+def _not_asked(left: LeftAlone) -> NotAsked:
+    return NotAsked(DISABLED if left.until_mended else UNAVAILABLE, left.reason)

@@ -1,4 +1,4 @@
-"""Where events go. To add a sink: one file with a class like this, and the option that makes one in `monitor.commands`.
+"""Where events go. To add a sink: a file or folder with a class like this, settings, and a row in `SINKS`.
 
     class Counter:
         async def open(self) -> None:
@@ -10,20 +10,25 @@
         async def close(self) -> None:
             print(self.count)
 
+    def make(settings: CounterSettings) -> list[tuple[str, Sink]]:
+        return [("counter", Counter())] if settings.enabled else []
+
 A sink gets the events of all calls, each call's in order, one at a time: `deliver` is never entered twice at once. What
 it raises ends that sink alone. `close` is called once, also after a failure, and also if `open` failed.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from monitor.core.events import Event
 
 
 class Sink(Protocol):
     """Takes events. It stands behind a bounded queue of its own, so it may be slow; it must not block the event loop,
-    unless it is given a thread of its own."""
+    unless it is given a thread of its own, as every sink of `SINKS` is."""
 
     async def open(self) -> None:
         """Get ready: connect, open files."""
@@ -36,3 +41,41 @@ class Sink(Protocol):
     async def close(self) -> None:
         """Write what is left, and let go of everything."""
         ...
+
+
+@runtime_checkable
+class Measured(Protocol):
+    """A sink that knows how it is doing."""
+
+    def figures(self) -> dict[str, float]:
+        """Plain numbers by name, for operators: `spooled`, `dropped`, `delivered`, `failed`, `connected` (1 or 0) where
+        they mean something. May be asked from another thread at any time, also before `open`."""
+        ...
+
+
+class SinkError(Exception):
+    """A sink's settings are wrong, or it cannot be had. The message says whose fault it is and what to do."""
+
+
+class Row(NamedTuple):
+    """A sink that the configuration can ask for, as `module:name`. `settings`: the class of its section. `make`: from
+    these settings -> the sinks that they ask for by name, none where they ask for none. Raises `SinkError`."""
+
+    settings: str
+    make: str
+
+
+SINKS: dict[str, Row] = {}
+"""By the name of the section. What a row names is loaded only where something is set in that section."""
+
+
+def loaded(place: str) -> Any:
+    """What stands at `module:name`."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
+
+
+def made(section: str, settings: Any) -> Iterable[tuple[str, Sink]]:
+    """The sinks of a section. Raises SinkError."""
+    found: Iterable[tuple[str, Sink]] = loaded(SINKS[section].make)(settings)
+    return found
