@@ -14,7 +14,7 @@ import msgspec
 from connectors.base import Connector
 from connectors.inputs import Audio, CallEnded, CallStarted, Input, Notice, Text
 from connectors.source import SourceOptions
-from connectors.transcript_file import Spoken, Transcript, read_transcript, transcript_beside
+from connectors.transcript_file import Spoken, Transcript, read_transcript, transcript_beside, worded
 
 NOTICE = "transcript"
 MAX_HELD_BYTES = 2 * 2**20
@@ -23,7 +23,7 @@ MAX_HELD_BYTES = 2 * 2**20
 
 def with_words(connector: Connector, options: SourceOptions, recordings: Sequence[str] = ()) -> Connector:
     """The connector of a recording, with the words of its transcript if it has one: the one that `options` name, else
-    what lies beside `recordings`, if that is one file. Raises `ConnectorError` if the transcript that was named cannot
+    what lies beside `recordings`, if that is one file. Raises `SourceError` if the transcript that was named cannot
     be used."""
     transcript = None
     if options.transcript:
@@ -85,7 +85,8 @@ class WordsBetween:
         self._words = deque(spoken for spoken in self._words if spoken.track in started.tracks)
         for track in sorted({spoken.track for spoken in lost}):
             count = sum(spoken.track == track for spoken in lost)
-            message = f"{self._transcript.name}: {count} turns are of the {track}, who is not in this recording"
+            many = worded(count, "turn is", "turns are")
+            message = f"{self._transcript.name}: {many} of the {track}, who is not in this recording"
             told.append(Notice(0, NOTICE, message, None, count))
         return told
 
@@ -127,7 +128,8 @@ class WordsBetween:
             out.append(_text(msgspec.structs.replace(spoken, end=min(spoken.end, end))))
         self._let_pass(None, out)
         if beyond:
-            message = f"{self._transcript.name}: {beyond} turns lie behind the end of the recording"
+            many = worded(beyond, "turn lies", "turns lie")
+            message = f"{self._transcript.name}: {many} behind the end of the recording"
             out.append(Notice(end, NOTICE, message, None, beyond))
         return out
 

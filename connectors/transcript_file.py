@@ -2,7 +2,8 @@
 seconds, or WebVTT with the voice tags `<v user>` and `<v assistant>`.
 
 `call.json` or `call.vtt` beside `call.wav` is taken by itself; a file there that is no transcript is passed over. What
-cannot be used of a transcript is counted, and told in `Transcript.remarks`.
+cannot be used of a transcript is counted, and told in `Transcript.remarks`; one of which nothing can be used is refused
+where somebody named it, and remarked on where it only lies beside the recording.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, Final
 
 import msgspec
 
-from connectors.base import ConnectorError
+from connectors.base import SourceError
 from connectors.inputs import Track
 from connectors.source import shown
 from connectors.webvtt import is_webvtt, read_webvtt
@@ -36,8 +37,27 @@ LEAST_MS: Final = 500
 
 TRACK_OF_NAME: Final[dict[str, Track]] = {"user": "caller", "caller": "caller", "assistant": "agent", "agent": "agent"}
 
-NO_SPEAKER, NO_WORDS, NO_TIME = "that name no speaker", "without words", "at an impossible time"
-NO_CUE, TOO_MANY = "that cannot be read", f"beyond the first {MAX_TURNS}"
+Wording = tuple[str, str]
+"""What is said of one turn, and of several."""
+
+NO_SPEAKER: Final[Wording] = ("that names no speaker", "that name no speaker")
+NO_WORDS: Final[Wording] = ("without words", "without words")
+NO_TIME: Final[Wording] = ("at an impossible time", "at an impossible time")
+NO_CUE: Final[Wording] = ("that cannot be read", "that cannot be read")
+TOO_MANY: Final[Wording] = (f"beyond the first {MAX_TURNS}", f"beyond the first {MAX_TURNS}")
+
+NO_LENGTH: Final[Wording] = (
+    "duration makes no sense; it is guessed from the words",
+    "durations make no sense; they are guessed from the words",
+)
+TOO_LONG: Final[Wording] = (
+    f"text is longer than {MAX_TEXT} characters and is cut there",
+    f"texts are longer than {MAX_TEXT} characters and are cut there",
+)
+NO_ORDER: Final[Wording] = (
+    "turn is out of order; it is taken by its time",
+    "turns are out of order; they are taken by their times",
+)
 
 
 class Spoken(msgspec.Struct, frozen=True):
@@ -73,13 +93,13 @@ class _SomethingElse(_NoTranscript):
 
 
 def read_transcript(path: str) -> Transcript:
-    """The transcript that somebody named. Raises `ConnectorError` with a line for the user."""
+    """The transcript that somebody named. Raises `SourceError` with a line for the user."""
     path = os.path.expanduser(path)
     try:
         return _read(path)
     except (OSError, ValueError) as error:
         why = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
-        raise ConnectorError(f"the transcript {shown(path)} cannot be used: {why}") from None
+        raise SourceError(f"the transcript {shown(path)} cannot be used: {why}") from None
 
 
 def transcript_beside(recording: str) -> Transcript | None:
@@ -108,17 +128,28 @@ def _read(path: str) -> Transcript:
     if len(content) > MAX_BYTES:
         raise _NoTranscript(f"it is longer than {MAX_BYTES // 2**20} MiB, which is no transcript of one call")
     text, garbled = _decoded(content)
-    lost: Counter[str] = Counter()
+    lost: Counter[Wording] = Counter()
     rows = _from_webvtt(text, lost) if is_webvtt(text) else _from_json(text)
     total = len(rows) + lost[NO_CUE]
     lost[TOO_MANY] = max(0, len(rows) - MAX_TURNS)
     words, odd = _spoken(rows[:MAX_TURNS], lost)
-    remarks = [Remark(garbled, f"{name} is not all UTF-8: {garbled} characters are lost")] if garbled else []
+    why = ", ".join(worded(number, *reason) for reason, number in lost.items() if number)
+    if not words:
+        raise _NoTranscript(f"none of its turns can be used: {why}" if why else "it holds no words")
+    remarks = []
+    if garbled:
+        lost_here = worded(garbled, "character is lost", "characters are lost")
+        remarks.append(Remark(garbled, f"{name} is not all UTF-8: {lost_here}"))
     if count := lost.total():
-        why = ", ".join(f"{number} {reason}" for reason, number in lost.items() if number)
-        remarks.append(Remark(count, f"{name}: {count} of its {total} turns are not used: {why}"))
-    remarks += [Remark(number, f"{name}: {number} {reason}") for reason, number in odd.items()]
+        told = f"{name}: {count} of its {total} turns {'is' if count == 1 else 'are'} not used: {why}"
+        remarks.append(Remark(count, told))
+    remarks += [Remark(number, f"{name}: {worded(number, *reason)}") for reason, number in odd.items()]
     return Transcript(name, words, tuple(remarks))
+
+
+def worded(count: int, one: str, several: str) -> str:
+    """So many of something, in words that fit the number."""
+    return f"{count} {one if count == 1 else several}"
 
 
 def _decoded(content: bytes) -> tuple[str, int]:
@@ -151,7 +182,7 @@ def _from_json(text: str) -> list[_Row]:
     return found
 
 
-def _from_webvtt(text: str, lost: Counter[str]) -> list[_Row]:
+def _from_webvtt(text: str, lost: Counter[Wording]) -> list[_Row]:
     cues, lost[NO_CUE] = read_webvtt(text)
     if cues and not any(_track(cue.voice) for cue in cues):
         raise _NoTranscript("it names no speakers: its cues need voice tags, as in <v user>Hello or <v assistant>Hello")
@@ -175,9 +206,9 @@ def _track(name: Any) -> Track | None:
     return TRACK_OF_NAME.get(name.strip().casefold()) if isinstance(name, str) else None
 
 
-def _spoken(rows: Iterable[_Row], lost: Counter[str]) -> tuple[tuple[Spoken, ...], Counter[str]]:
+def _spoken(rows: Iterable[_Row], lost: Counter[Wording]) -> tuple[tuple[Spoken, ...], Counter[Wording]]:
     """What can be used, in order. `lost` counts the rest by reason; the counter that comes back, what was odd."""
-    odd: Counter[str] = Counter()
+    odd: Counter[Wording] = Counter()
     found: list[tuple[int, int | None, Track, str]] = []
     for name, start, duration, text in rows:
         track, words = _track(name), " ".join(text[:MAX_TEXT].split()) if isinstance(text, str) else ""
@@ -186,12 +217,12 @@ def _spoken(rows: Iterable[_Row], lost: Counter[str]) -> tuple[tuple[Spoken, ...
             lost[why or NO_SPEAKER] += 1
             continue
         if duration is not None and not _possible(duration):
-            odd["durations make no sense; they are guessed from the words"] += 1
+            odd[NO_LENGTH] += 1
             duration = None
         if len(text) > MAX_TEXT:
-            odd[f"texts are longer than {MAX_TEXT} characters and are cut there"] += 1
+            odd[TOO_LONG] += 1
         if found and start < found[-1][0]:
-            odd["turns are out of order; they are taken by their times"] += 1
+            odd[NO_ORDER] += 1
         found.append((round(start), None if duration is None else round(duration), track, words))
     found.sort(key=lambda row: row[0])
     following: dict[Track, int] = {}

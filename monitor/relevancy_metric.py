@@ -10,18 +10,19 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterable
-from typing import Any, cast, get_args
+from typing import Any
 
 import msgspec
 
 from connectors.inputs import Verdicts
+from monitor.core.given_turns import turns_of
 from monitor.core.questions import JudgeRequest
 from monitor.core.relevancy_settings import EvalMode, RelevancySettings, WindowUnit
-from monitor.core.turn_relevancy import FinishedConversation
+from monitor.core.turn_relevancy import EXAMPLE, FinishedConversation
 from monitor.judges import Judge
 from monitor.judges.whole import WholeJudge
 from monitor.runtime.asking import Asking
-from monitor.runtime.judging import judge_for
+from monitor.runtime.judging import judge_for, named
 
 EVAL_MODE = "TURNWATCH_EVAL_MODE"
 """The environment variable that names the mode where `eval_mode` is left out."""
@@ -33,15 +34,16 @@ class TurnRelevancy:
     Options: `threshold` (0..1, or None for the score alone); `model` (of the LLM); `include_reason`; `strict_mode` (the
     threshold is 1 and a score below 1 becomes 0); `async_mode` (several requests on their way at once); `verbose_mode`
     (prints the breakdown); `window_size` (a turn is judged in the last so many turns, itself the last of them);
-    `flaky` (kept for reports, decides nothing); `eval_mode` (`llm`, `hybrid`, `system_one`, `local`, `off`; None: what
-    the environment's TURNWATCH_EVAL_MODE says, else `llm`); `system_one_model`. `judge`: one of `monitor.judges`, in
-    place of the one that the mode stands for; its connections are let go after each call. `window_unit`, `base_url`: as
-    in `[relevancy]`; with `interactions` the windows, and what is judged, are those of DeepEval 4.3.
+    `flaky` (kept for reports, decides nothing); `eval_mode` (`llm`, `hybrid`, `system_one`, `local`, `scripted:FILE`,
+    `off`, or a word of the command line's `--judge`; None: what the environment's TURNWATCH_EVAL_MODE says, else
+    `llm`); `system_one_model`. `judge`: one of `monitor.judges`, in place of the one that the mode stands for; its
+    connections are let go after each call. `window_unit`, `base_url`: as in `[relevancy]`; with `interactions` the
+    windows, and what is judged, are those of DeepEval 4.3.
 
     After `measure`: `score`; `success` (None without a threshold or without a score); `skipped` (nothing was judged:
     the score is None and `reason` says why); `verdicts`, one for each turn in order: `{index, verdict, reason, window,
-    batch, judge}`; `score_breakdown`: `{relevant, judged, unscored, assistant_turns, requests, tokens, cost_usd,
-    verdicts}`. `system_one` gives a score and a `confidence` (in the breakdown), and no verdicts.
+    batch, judge}`; `score_breakdown`: `{relevant, judged, unscored, not_asked, assistant_turns, requests, tokens,
+    cost_usd, verdicts}`. `system_one` gives a score and a `confidence` (in the breakdown), and no verdicts.
     """
 
     def __init__(
@@ -54,12 +56,13 @@ class TurnRelevancy:
         verbose_mode: bool = False,
         window_size: int = 10,
         flaky: bool = False,
-        eval_mode: EvalMode | None = None,
+        eval_mode: str | None = None,
         system_one_model: str = "jev-latest",
         judge: Judge | WholeJudge | None = None,
         window_unit: WindowUnit = "turns",
         base_url: str | None = None,
     ) -> None:
+        mode, script = _mode(eval_mode, judge is not None)
         self.settings = RelevancySettings(
             threshold=threshold,
             model=model,
@@ -69,7 +72,8 @@ class TurnRelevancy:
             verbose_mode=verbose_mode,
             window_size=window_size,
             flaky=flaky,
-            eval_mode=_mode(eval_mode, judge is not None),
+            eval_mode=mode,
+            script=script,
             system_one_model=system_one_model,
             window_unit=window_unit,
             base_url=base_url,
@@ -99,7 +103,7 @@ class TurnRelevancy:
     async def a_measure(self, turns: Iterable[object]) -> float | None:
         """As `measure`, within an event loop."""
         self._forget()
-        given, settings = list(turns), self.settings
+        given, settings = turns_of(turns, EXAMPLE), self.settings
         if settings.eval_mode == "system_one" or isinstance(self._judge, WholeJudge):
             settings = msgspec.structs.replace(settings, eval_mode="system_one", batch_size=max(1, len(given)))
         if self.settings.eval_mode == "off":
@@ -143,13 +147,20 @@ class TurnRelevancy:
                 print(f"    {one}")
 
 
-def _mode(given: EvalMode | None, has_judge: bool) -> EvalMode:
-    """The mode that was asked for, or that the environment names. Raises `ValueError` for one that is none."""
+def _mode(given: str | None, has_judge: bool) -> tuple[EvalMode, str | None]:
+    """The mode that was asked for, or that the environment names, and its script. Raises `ValueError` for one that is
+    none."""
     word = given or os.environ.get(EVAL_MODE) or "llm"
-    modes = [mode for mode in get_args(EvalMode) if mode != "scripted"]
-    if word == "scripted" and has_judge:
-        return "llm"  # the judge is there, whatever it is called
-    if word not in modes:
-        where = "eval_mode" if given else EVAL_MODE
-        raise ValueError(f"{where}={word}: it takes one of {', '.join(modes)}; any other judge is given as judge=…")
-    return cast("EvalMode", word)
+    where = "eval_mode" if given else EVAL_MODE
+    try:
+        mode, script = named(word)
+    except ValueError as error:
+        if word.strip().casefold().startswith("scripted"):
+            raise ValueError(f"{where}: {error}") from None
+        modes = "llm, hybrid, system_one, local, off or scripted:FILE"
+        raise ValueError(f"{where}={word}: it takes one of {modes}; any other judge is given as judge=…") from error
+    if mode == "scripted" and has_judge:
+        return "llm", None  # the judge is there, whatever it is called
+    if mode == "scripted" and script is None:
+        raise ValueError(f"{where}={word}: name the file of verdicts as well, as in scripted:verdicts.json")
+    return mode, script

@@ -59,10 +59,14 @@ _log = logging.getLogger("connectors.elevenlabs")
 
 @dataclass(frozen=True)
 class RelaySettings:
-    """`upstream`: a server in place of the region's host. `region`: default, us, eu, in or sg. `more_upstreams`:
-    servers that signed URLs may name besides. `api_key`: used for signed URLs where the client sends no key.
-    `public_url`: where clients reach the relay, if that is not the `Host` they name. `playout`: the name of a policy
-    (see `clients`), None to go by the client."""
+    """The relay in front of ElevenLabs.
+
+    `upstream`: a server in place of the region's host, as wss://HOST or ws://HOST:PORT. `region`: `default`, `us`,
+    `eu`, `in` or `sg`. `more_upstreams`: servers that signed URLs may name besides. `api_key`: used for signed URLs
+    where the client sends no key. `public_url`: where clients reach the relay, if that is not the `Host` they name.
+    `playout`: how clients play audio: `immediate_drop`, `py_interface`, `py_device`, `js_fade` or `immediate_keep` (see
+    `clients`); None to go by what the client says. `connect_timeout_s`: how long the provider may take to answer before
+    the client is refused."""
 
     upstream: str | None = None
     region: str = "default"

@@ -12,7 +12,9 @@ _SECRET = frozenset({"auth_token", "shared_key", "token"})
 
 
 class TwilioSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`auth_token`: the account's; with it, upgrade requests without Twilio's signature are refused. `shared_key`: for
+    """The endpoint for media streams.
+
+    `auth_token`: the account's; with it, upgrade requests without Twilio's signature are refused. `shared_key`: for
     accounts whose requests are signed with HMAC-SHA256 by a key of their own. `token`: what the TwiML's
     `<Parameter name="token">` must hold. `public_url`: the stream's URL as it stands in the TwiML, where a proxy
     changes the host or the path on the way.

@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+
+def turns_of(given: object, example: str) -> list[object]:
+    """The turns that were given, at least one. `example`: how one looks. Raises `TypeError` where it is no list of
+    turns at all."""
+    if isinstance(given, Mapping) and "turns" in given:
+        raise TypeError(
+            f"'turns' must be a list of turns, not the {type(given).__name__} that holds it: give ['turns']"
+        )
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise TypeError(f"'turns' must be a list of turns, as in [{example}]; got {type(given).__name__}")
+    turns = list(given)
+    if not turns:
+        raise TypeError("'turns' must not be empty: there is nothing to judge")
+    return turns
 
 
 def turn_names(indexes: Sequence[object], whole: str) -> list[int]:

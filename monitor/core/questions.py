@@ -28,8 +28,8 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class JudgeRequest(msgspec.Struct, frozen=True):
-    """One batch: the slice of the conversation once, in order, and the turns to be judged. `batch` counts the requests
-    of a call from 0; the answer must reach the core before media time `due_ms`."""
+    """One batch: the slice of the conversation once, in order, and the turns to be judged. `batch` numbers the requests
+    of a call from 0, however often each has to be sent; the answer must reach the core before media time `due_ms`."""
 
     call: str
     batch: int

@@ -91,7 +91,7 @@ class Relevancy:
     @property
     def summary(self) -> dict[str, Any] | None:
         """The part `relevancy` of the call's summary; None without a judge."""
-        return self.score.summary(self._settings) if self.enabled else None
+        return self.score.summary(self._settings, self._due.skipped) if self.enabled else None
 
     def ended(self, entry: Entry) -> None:
         """A turn has ended."""

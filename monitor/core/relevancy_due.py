@@ -6,13 +6,19 @@ one that the provider cut is due after `CORRECTION_MS` without a correction. A t
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections import Counter
+from typing import Final, Literal, NamedTuple
 
 from monitor.core.relevancy_windows import interactions
 from monitor.core.transcript import Entry, Transcript
 
 CORRECTION_MS: Final = 1500
 """So long after the end of a cut answer is told, what was heard of it is waited for."""
+
+
+Skipped = Literal["no_words", "interaction", "too_many"]
+"""Why an assistant turn is not asked about: its words are not known; it is not the one by which its interaction is
+judged, or part of none; or more turns waited for their words than are remembered."""
 
 
 class Ready(NamedTuple):
@@ -41,18 +47,30 @@ class Due:
         self._by_interaction = by_interaction
         self._open: dict[int, Entry] = {}
         self._since: dict[int, int] = {}
+        self._skipped: Counter[Skipped] = Counter()
         self.wake: int | None = None
+
+    @property
+    def skipped(self) -> dict[Skipped, int]:
+        """How many turns are not asked about, and why, if nothing more comes."""
+        left = Counter[Skipped]("interaction" if entry.worded else "no_words" for entry in self._open.values())
+        return {why: count for why, count in (self._skipped + left).items() if count}
 
     def add(self, entry: Entry) -> None:
         """An assistant turn has ended."""
         self._open[entry.turn.index] = entry
         if len(self._open) > self._transcript.keep:
-            self.remove(next(iter(self._open)))
+            self._skip(next(iter(self._open)), "too_many")
 
     def remove(self, index: int) -> None:
         """The turn does not wait any more."""
         self._open.pop(index, None)
         self._since.pop(index, None)
+
+    def _skip(self, index: int, why: Skipped) -> None:
+        if index in self._open:
+            self._skipped[why] += 1
+        self.remove(index)
 
     def ready(self, now: int, everything: bool) -> list[Ready]:
         """The turns that can be judged at `now`, the one that has waited longest first. `everything`: nothing more is
@@ -94,7 +112,7 @@ class Due:
             if not any(entry.asked for entry in others):
                 judged.add(last.turn.index)
             for entry in others:
-                self.remove(entry.turn.index)
+                self._skip(entry.turn.index, "interaction")
         return judged
 
 

@@ -1,24 +1,34 @@
 """The running score of turn relevancy: assistant turns judged relevant ÷ assistant turns judged, and what it took.
 
-What is `unscored` leaves both sides of the fraction and is counted by itself. Where nothing is judged there is no
-score.
+What is `unscored` leaves both sides of the fraction and is counted by itself, and so is what was never asked about.
+Where nothing is judged there is no score, and neither success nor failure; where most is unscored, the score is of what
+was judged, and its reason says so first.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from connectors.inputs import ConversationScore, Verdicts
 from monitor.core.events import Relevancy
+from monitor.core.relevancy_due import Skipped
 from monitor.core.relevancy_settings import RelevancySettings
 from monitor.core.turn_taking import verdict
 
 MAX_SHOWN: Final = 3
 """Reasons that a summary quotes."""
 
+NOT_ASKED: Final[dict[Skipped, str]] = {
+    "no_words": "their words are not known",
+    "interaction": "an interaction is judged by its last turn, and what is part of none is not judged",
+    "too_many": "too many waited for their words",
+}
+
 
 class Spending:
-    """What the judge's answers took: requests, tokens, and the cost where that of every answer is known."""
+    """What the judge's answers took: requests sent (those that were sent again count again, those that nobody was asked
+    count not), tokens, and the cost where that of every answer is known."""
 
     def __init__(self) -> None:
         self.requests = self.input_tokens = self.output_tokens = 0
@@ -91,8 +101,10 @@ class RelevancyScore:
         relevant = None if self.whole is not None else self.relevant
         return Relevancy(self.score, relevant, self.judged, self.unscored, self.assistant_turns)
 
-    def summary(self, settings: RelevancySettings) -> dict[str, Any]:
-        """The part `relevancy` of a call's summary."""
+    def summary(self, settings: RelevancySettings, not_asked: Mapping[Skipped, int] | None = None) -> dict[str, Any]:
+        """The part `relevancy` of a call's summary. `not_asked`: how many assistant turns were not asked about, by
+        why."""
+        not_asked = not_asked or {}
         score, success = self.score, None
         if score is not None:
             score, success = verdict(score, settings.threshold, settings.strict_mode)
@@ -102,8 +114,9 @@ class RelevancyScore:
             "relevant": state.relevant,
             "judged": state.judged,
             "unscored": state.unscored,
+            "not_asked": dict(not_asked),
             "success": success,
-            "reason": self.reason if settings.include_reason else None,
+            "reason": f"{self.reason}{_not_asked(not_asked)}" if settings.include_reason else None,
             "requests": spent.requests,
             "tokens": {"input": spent.input_tokens, "output": spent.output_tokens},
             "cost_usd": spent.cost_usd,
@@ -121,7 +134,10 @@ class RelevancyScore:
         if self.whole is not None:
             told = f"Turn relevancy was {self.score:.2f} over the whole conversation. {self.whole.reason or ''}"
             return f"{told.strip()}{rest}"
-        told = f"Turn relevancy was {self.score:.2f}: {self.relevant} of {_many(self.judged)} judged relevant."
+        told = f"Turn relevancy was {self.score:.2f}"
+        if self.unscored > self.judged:
+            told += f", but rests on {self.judged} of {self.judged + self.unscored} assistant turns"
+        told += f": {self.relevant} of {_many(self.judged)} judged relevant."
         for index, reason in self._noes:
             told += f" Turn {index} was not: {reason.rstrip('.')}." if reason else f" Turn {index} was not."
         more = self.judged - self.relevant - len(self._noes)
@@ -132,6 +148,13 @@ class RelevancyScore:
             return ""
         why = "; ".join(f"{reason.rstrip('.')} ({count})" for reason, count in self._failures.items())
         return f" {_many(self.unscored)} not scored: {why or 'no answer'}."
+
+
+def _not_asked(not_asked: Mapping[Skipped, int]) -> str:
+    if not not_asked:
+        return ""
+    why = "; ".join(f"{NOT_ASKED[one]} ({count})" for one, count in not_asked.items())
+    return f" {_many(sum(not_asked.values()))} not asked about: {why}."
 
 
 def _many(turns: int) -> str:

@@ -17,22 +17,29 @@ class RelevancySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     """What the core asks, and how the shell gets it answered. Raises `ValueError` where a value makes no sense.
 
     What is asked. `window_size`: how many turns (or interactions, by `window_unit`) a turn is judged in, itself among
-    them. `batch_size`: how many assistant turns wait for one request; `max_wait_s`: how long the oldest waits at most,
-    in seconds of the call. `deadline_s`: a verdict is due so long after it was asked for.
+    them. `window_unit`: `turns`, or `interactions` of a user's turns and the answers to them. `batch_size`: how many
+    assistant turns wait for one request; `max_wait_s`: how long the oldest waits at most, in seconds of the call.
+    `deadline_s`: a verdict is due so long after it was asked for.
 
     How the score is judged. `threshold`: the score that a call must reach, in 0..1; None means the score alone.
     `strict_mode`: the threshold is 1 and any score below 1 counts as 0. `include_reason`: ask for the reason of a "no".
-    `verbose_mode`: print the breakdown. `flaky`: told, decides nothing.
+    `verbose_mode`: print the breakdown. `flaky`: the result is told, and decides nothing.
 
-    Who judges. `eval_mode`: `llm` (any OpenAI-compatible server), `hybrid` (Jev decides, the LLM gives the reasons),
-    `system_one` (Jev alone, over the whole conversation), `local` (a small model on this machine), `scripted` (verdicts
-    from the file `script`) or `off`. `model`, `base_url`: of the LLM; None is OpenAI's own. `system_one_model`,
-    `system_one_base_url`: of Jev. Keys stand in the environment alone: OPENAI_API_KEY and TYPESAFE_API_KEY.
+    Who judges; keys stand in the environment alone: OPENAI_API_KEY and TYPESAFE_API_KEY. `eval_mode`: `llm` (any
+    OpenAI-compatible server), `hybrid` (Jev decides, the LLM gives the reasons), `system_one` (Jev alone, over the
+    whole conversation), `local` (a small model on this machine), `scripted` (verdicts from a file) or `off`; where
+    nothing says so, `local` if it is installed, else `off`. `model`: the LLM's name. `base_url`: the LLM's server; None
+    is OpenAI's own. `system_one_model`: the name of Jev's model. `system_one_base_url`: Jev's server; None is its own.
+    `script`: the file of verdicts.
 
-    What it may take; None sets no limit. `max_tokens_per_call`, `max_cost_per_call` (US dollars): of one call.
-    `max_requests_per_minute`, `max_in_flight` (requests on their way at once), `max_waiting` (requests that wait for
-    their turn): over all calls. `async_mode` false is the same as `max_in_flight = 1`. The prices, in US dollars for a
-    million tokens, make the cost known; without them it is told as unknown.
+    What it may take; None sets no limit. `max_tokens_per_call`: tokens for one call, in and out. `max_cost_per_call`:
+    US dollars for one call. `max_requests_per_minute`: requests, over all calls. `max_in_flight`: requests on their way
+    at once, over all calls. `max_waiting`: requests that wait for their turn, over all calls. `async_mode`: false is
+    the same as `max_in_flight = 1`.
+
+    The prices make the cost known; without them it is told as unknown. `usd_per_million_input_tokens`,
+    `usd_per_million_output_tokens`: the LLM's, in US dollars for a million tokens.
+    `system_one_usd_per_million_input_tokens`, `system_one_usd_per_million_output_tokens`: Jev's, in the same way.
     """
 
     window_size: int = 10
@@ -78,7 +85,7 @@ class RelevancySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
         for name in ("base_url", "system_one_base_url"):
             check_base_url(name, getattr(self, name))
         if self.eval_mode == "scripted" and not self.script:
-            raise ValueError("eval_mode scripted takes its verdicts from a file: set script to its path")
+            raise ValueError("eval_mode scripted takes its verdicts from a file: set relevancy.script to its path")
 
     @property
     def in_flight(self) -> int:

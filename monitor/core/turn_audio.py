@@ -21,6 +21,7 @@ from monitor.core.clock import FRAME_MS
 from monitor.core.events import Role, Turn
 from monitor.core.framing import Block
 from monitor.core.questions import TranscribeRequest
+from monitor.core.transcription import Transcription
 
 LOOK_BACK_MS: Final = 15_000
 MAX_MS: Final = 120_000
@@ -111,7 +112,8 @@ class TrackAudio:
 
 class TurnAudio:
     """The sound of one call's turns, and what is asked about them. `wait_ms`: so long after a turn's end its words may
-    take. `call`: the call's id, once it is known. `lost`: turns that should have been asked about and were not."""
+    take. `call`: the call's id, once it is known. `lost`: turns that should have been asked about and were not. `took`:
+    what was asked and what the answers took."""
 
     def __init__(self, wait_ms: int) -> None:
         self._wait_ms = wait_ms
@@ -122,6 +124,7 @@ class TurnAudio:
         self._awaited: dict[int, int] = {}
         self.call = ""
         self.lost = 0
+        self.took = Transcription()
 
     def lay(self, track: Track, rate: int) -> TrackAudio:
         """Where the sound of `track` is to be put, from now on."""
@@ -134,6 +137,7 @@ class TurnAudio:
             self._worded.add(given.track)
         else:
             self._awaited.pop(given.turn, None)
+            self.took.add(given)
 
     def started(self, turn: Turn) -> None:
         """A turn has begun."""
@@ -163,12 +167,14 @@ class TurnAudio:
         self._asked.append(request)
         self._asked_bytes += len(request.pcm)
         self._awaited[request.turn] = request.due_ms
+        self.took.turns += 1
         if len(self._awaited) > MAX_AWAITED:
             del self._awaited[next(iter(self._awaited))]
         while self._asked_bytes > MAX_ASKED_BYTES and len(self._asked) > 1:
             oldest = self._asked.popleft()
             self._asked_bytes -= len(oldest.pcm)
             self._awaited.pop(oldest.turn, None)
+            self.took.turns -= 1
             self.lost += 1
 
     def awaited(self, now: int) -> int:

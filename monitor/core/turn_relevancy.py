@@ -7,16 +7,18 @@ conversation is gone through turn by turn, in no time.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from connectors.inputs import Verdicts
 from monitor.core.encode import clean_text
 from monitor.core.events import RelevancyJudged, Turn
-from monitor.core.given_turns import field_of, turn_names
+from monitor.core.given_turns import field_of, turn_names, turns_of
 from monitor.core.questions import JudgeRequest
 from monitor.core.relevancy import Happening, Relevancy, turns_kept
 from monitor.core.relevancy_settings import RelevancySettings
 from monitor.core.transcript import MAX_TEXT, Piece, Transcript
+
+EXAMPLE: Final = '{"role": "user", "text": "When do you open?"}'
 
 
 class FinishedConversation:
@@ -26,13 +28,11 @@ class FinishedConversation:
     `content`). Where every turn has an `index` they are named and ordered by it, else by their places. Backchannels
     (`backchannel` true) are left out, and so are assistant turns without words.
 
-    Raises `TypeError` for no turns at all, `ValueError` for one that cannot be one.
+    Raises `TypeError` where these are no turns at all, `ValueError` for one that cannot be one.
     """
 
     def __init__(self, turns: Iterable[object], settings: RelevancySettings) -> None:
-        given = list(turns)
-        if not given:
-            raise TypeError("'turns' must not be empty: there is no conversation to judge")
+        given = turns_of(turns, EXAMPLE)
         names = turn_names([field_of(turn, "index") for turn in given], "conversation")
         transcript = Transcript(max(turns_kept(settings), len(given)))
         self._relevancy = Relevancy(settings, 0, transcript, lambda entry: entry.text or "", outstanding=len(given))

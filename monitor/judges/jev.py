@@ -12,7 +12,7 @@ A judge of the second kind is `whole`: it gives a score for the conversation and
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol
 
 from connectors.inputs import Verdict
@@ -187,10 +187,12 @@ def _reason(name: str, answers: Mapping[str, Answer], state: State) -> str:
     return f"{name}: " + "; ".join(told)
 
 
-def jev_of(settings: RelevancySettings, environment: Mapping[str, str] = os.environ) -> Jev:
+def jev_of(
+    settings: RelevancySettings, environment: Mapping[str, str] = os.environ, new: Callable[..., Jev] = Jev
+) -> Jev:
     """The far side that `[relevancy]` describes, with the key from TYPESAFE_API_KEY."""
     hybrid = settings.eval_mode == "hybrid"  # the LLM must have time to stand in
-    return Jev(
+    return new(
         environment.get("TYPESAFE_API_KEY") or None,
         model=settings.system_one_model,
         base_url=settings.system_one_base_url or BASE_URL,
@@ -201,9 +203,12 @@ def jev_of(settings: RelevancySettings, environment: Mapping[str, str] = os.envi
     )
 
 
-def hybrid_judge(settings: RelevancySettings, environment: Mapping[str, str] = os.environ) -> HybridJudge:
-    """The judge of `eval_mode = "hybrid"`."""
-    return HybridJudge(jev_of(settings, environment), openai_judge(settings, environment), settings.include_reason)
+def hybrid_judge(
+    settings: RelevancySettings, environment: Mapping[str, str] = os.environ, new: Callable[..., Jev] = Jev
+) -> HybridJudge:
+    """The judge of `eval_mode = "hybrid"`. `new`: makes its Jev."""
+    jev = jev_of(settings, environment, new)
+    return HybridJudge(jev, openai_judge(settings, environment), settings.include_reason)
 
 
 def system_one_judge(settings: RelevancySettings, environment: Mapping[str, str] = os.environ) -> SystemOneJudge:

@@ -27,6 +27,7 @@ import msgspec
 from connectors.inputs import Verdict
 from monitor.core.questions import JudgeRequest
 from monitor.judges import FailureKind, JudgeAnswer, JudgeFailure
+from monitor.judges.script_file import Count, Seconds, read_script
 
 MAX_CALLS: Final = 1000
 """Calls whose order of turns is remembered; beyond it the oldest starts anew."""
@@ -34,16 +35,12 @@ MAX_CALLS: Final = 1000
 Word = Literal["yes", "no", "unscored"]
 
 
-class ScriptError(ValueError):
-    """The file is no script of verdicts. The message says what is wrong with it."""
-
-
 class Scripted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One verdict of a script."""
 
     verdict: Word
-    index: int | None = None
-    order: int | None = None
+    index: Count | None = None
+    order: Count | None = None
     text: str | None = None
     reason: str | None = None
 
@@ -62,9 +59,9 @@ class Failing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Batches that fail. `batch`: which one, or None for all. `times`: how often each, or None for always."""
 
     kind: FailureKind
-    batch: int | None = None
-    times: int | None = None
-    retry_after_s: float | None = None
+    batch: Count | None = None
+    times: Count | None = None
+    retry_after_s: Seconds | None = None
     message: str = "the script says so"
 
 
@@ -74,7 +71,7 @@ class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     verdicts: list[Scripted] = []
     otherwise: Word = "unscored"
     name: str = "scripted"
-    delay_s: float = 0.0
+    delay_s: Seconds = 0.0
     failures: list[Failing] = []
 
 
@@ -132,10 +129,5 @@ class ScriptedJudge:
 
 
 def scripted_judge(file: Path) -> ScriptedJudge:
-    """The judge of `--judge scripted:FILE`. Raises ScriptError."""
-    try:
-        return ScriptedJudge(msgspec.json.decode(file.read_bytes(), type=Script))
-    except OSError as error:
-        raise ScriptError(f"cannot read the script of verdicts {file}: {error.strerror or error}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ScriptError(f"{file} is no script of verdicts: {error}") from error
+    """The judge of `--judge scripted:FILE`. Raises `ScriptError`."""
+    return ScriptedJudge(read_script(file, Script, "script of verdicts"))

@@ -3,7 +3,8 @@
 | what happens | then |
 |---|---|
 | it is out of reach, fails or is silent, `OPEN_AFTER` times one after the other | it is left alone for a rest |
-| the rest is over | one question goes through on trial; if it fails too, the next rest is twice as long |
+| the rest is over | one question goes through on trial, the others wait for what comes of it |
+| that one fails too | the next rest is twice as long |
 | it answers, be it with a refusal or nonsense | it is asked as before |
 | its quota is spent | it is left alone for as long as `monitor.runtime.patience` says |
 | the key, the model or the address is no good | it is asked no more |
@@ -14,8 +15,9 @@ is over, and not of every question in between.
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 from monitor.judges import FailureKind, JudgeFailure
 from monitor.runtime.awaited import Clock
@@ -23,7 +25,7 @@ from monitor.runtime.patience import rest_s
 
 OPEN_AFTER: Final = 3
 FIRST_REST_S: Final = 2.0
-LONGEST_REST_S: Final = 300.0
+LONGEST_REST_S: Final = 60.0
 
 REMIND_S: Final = 600.0
 """Trouble that comes and goes is told again after so long at the earliest."""
@@ -57,7 +59,7 @@ class FarSide:
         self._rest_s = 0.0
         self._until = float("-inf")
         self._left: LeftAlone | None = None
-        self._on_trial = False
+        self._trial: asyncio.Event | None = None
         self._trouble_since: float | None = None
         self._told = False
         self._told_at = float("-inf")
@@ -65,14 +67,24 @@ class FarSide:
     @property
     def left_alone(self) -> LeftAlone | None:
         """Why nobody is asked; None where a question may go through."""
-        return self._left if self._on_trial or self._clock.now() < self._until else None
+        return self._left if self._clock.now() < self._until else None
 
-    def attempt(self) -> Attempt | LeftAlone:
-        """Begin to ask. Whoever does must say what came of it: `answered`, `failed` or `dropped`."""
-        if (left := self.left_alone) is not None:
-            return left
-        self._on_trial = self._left is not None
-        return Attempt(self, self._round, self._on_trial)
+    @property
+    def on_trial(self) -> bool:
+        """Whether a question is on trial: others wait until `trial_over`."""
+        return self._trial is not None
+
+    async def trial_over(self) -> None:
+        """Wait for what comes of the trial, if there is one."""
+        while self._trial is not None:
+            await self._trial.wait()
+
+    def attempt(self) -> Attempt:
+        """Ask, where nobody is `left_alone` or `on_trial`. Whoever does must say what came of it: `answered`, `failed`
+        or `dropped`."""
+        if self._left is not None:
+            self._trial = asyncio.Event()
+        return Attempt(self, self._round, self._left is not None)
 
     def answered(self) -> None:
         """It answers."""
@@ -101,9 +113,11 @@ class FarSide:
                 words = f"{failure}; it is left alone for a while"
                 self._leave(LeftAlone(False, words), max(self._rest_s, failure.retry_after_s or 0.0))
 
-    def trial_over(self) -> None:
+    def end_trial(self) -> None:
         """The question on trial has its end."""
-        self._on_trial = False
+        if self._trial is not None:
+            self._trial.set()
+            self._trial = None
 
     @property
     def _left_until_mended(self) -> bool:
@@ -149,5 +163,5 @@ class Attempt:
     def _closes(self) -> bool:
         was, self._open = self._open, False
         if was and self._trial:
-            self._far.trial_over()
+            self._far.end_trial()
         return was

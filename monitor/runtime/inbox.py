@@ -93,11 +93,11 @@ class Inbox:
 
     async def offer(self, given: Input) -> None:
         """Take in one input, waiting for room: for sources that can wait. Loses nothing. After the end of the call only
-        answers that stand on a tape, and that it ended once more, are taken in."""
+        answers and notices that stand on a tape, and that it ended once more, are taken in."""
         while self._crowded() and not self._closed:
             self._room.clear()
             await self._room.wait()
-        late = isinstance(given, Verdicts | CallEnded) or (isinstance(given, Text) and given.turn is not None)
+        late = isinstance(given, Verdicts | Notice | CallEnded) or (isinstance(given, Text) and given.turn is not None)
         if not self._closed and (late or not self._ended):
             self._append(given)
             self._filled.set()

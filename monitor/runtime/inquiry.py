@@ -103,8 +103,9 @@ class Inquiry:
 
     async def answered(self) -> None:
         """Wait until all answers are in: as long as they may take at most."""
-        for one in self._asked:
-            await one.answered(self._key)
+        while waiting := [one for one in self._asked if one.waiting(self._key)]:
+            for one in waiting:
+                await one.answered(self._key)
 
     def hurry(self) -> None:
         """The program is to stop: wait no longer than a moment, for what is asked now or later."""

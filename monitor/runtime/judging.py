@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Final, get_args
 
 from monitor.core.relevancy_settings import EvalMode, RelevancySettings
 from monitor.judges import Judge
@@ -18,6 +19,25 @@ class NoJudge(Exception):
 
 
 log = logging.getLogger("turnwatch.judge")
+
+SCRIPTED: Final = "scripted:"
+JUDGES: Final[dict[str, EvalMode]] = {"off": "off", "openai": "llm", "jev": "system_one", "local": "local"}
+"""The judges by the words of the command line, beside `scripted:FILE`."""
+
+
+def named(word: str) -> tuple[EvalMode, str | None]:
+    """The judge that somebody means by `word`, as on the command line or as in `eval_mode`; and its script, if that is
+    named. Capitals and spaces around it do not matter. Raises `ValueError`."""
+    word = word.strip()
+    folded = word.casefold()
+    if folded.startswith(SCRIPTED):
+        if not (file := word[len(SCRIPTED) :].strip()):
+            raise ValueError("scripted: names no file of verdicts; it is used as in scripted:verdicts.json")
+        return "scripted", file
+    modes = {**JUDGES, **{mode: mode for mode in get_args(EvalMode)}}
+    if folded not in modes:
+        raise ValueError(f"{word} is none of {', '.join(JUDGES)}, scripted:FILE")
+    return modes[folded], None
 
 
 def judge_for(settings: RelevancySettings, environment: Mapping[str, str] = os.environ) -> Judge | WholeJudge | None:
@@ -32,7 +52,8 @@ def judge_for(settings: RelevancySettings, environment: Mapping[str, str] = os.e
         case "off":
             return None
         case "scripted":
-            from monitor.judges.scripted import ScriptError, scripted_judge
+            from monitor.judges.script_file import ScriptError
+            from monitor.judges.scripted import scripted_judge
 
             try:
                 return scripted_judge(Path(settings.script or ""))
@@ -58,7 +79,9 @@ def judge_for(settings: RelevancySettings, environment: Mapping[str, str] = os.e
             if settings.eval_mode == "system_one":
                 return system_one_judge(settings, environment)
             _need_llm(settings, environment)
-            return hybrid_judge(settings, environment)
+            from monitor.runtime.rested_jev import RestedJev
+
+            return hybrid_judge(settings, environment, RestedJev)
 
 
 def local_available() -> bool:

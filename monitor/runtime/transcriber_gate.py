@@ -13,7 +13,7 @@ from monitor.core.questions import TranscribeRequest
 from monitor.judges import JudgeAnswer
 from monitor.judges.estimates import Estimate
 from monitor.runtime.awaited import Clock
-from monitor.runtime.far_side import AWAY, Attempt, FarSide, LeftAlone
+from monitor.runtime.far_side import AWAY, FarSide, LeftAlone
 from monitor.runtime.judge_budget import Budget, Spent
 from monitor.runtime.patience import BILLED, pause_s, rest_s
 from monitor.transcribers import TranscribeFailure, Transcriber, Transcription
@@ -109,9 +109,12 @@ class TranscriberGate:
     ) -> Transcription | TranscribeFailure:
         """Ask once, when the turn has come and the server does not want to be left alone."""
         while True:
+            await self._far.trial_over()
             async with self._slots:
                 if self.closed is not None:
                     raise self.closed
+                if self._far.on_trial:
+                    continue
                 quiet = self._quiet_until - self._clock.now()
                 if quiet <= 0:
                     return await self._put(request, deadline, taken)
@@ -128,7 +131,6 @@ class TranscriberGate:
         except Spent as spent:
             raise NoWords(f"transcriber_{spent.limit.removeprefix('judge_')}", str(spent)) from None
         attempt = self._far.attempt()
-        assert isinstance(attempt, Attempt)  # nothing has been waited for since it was looked at
         cost = usd  # stays where the deadline comes: it may well be on the bill
         before = taken.usd
         taken.requests += 1

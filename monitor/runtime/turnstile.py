@@ -11,7 +11,7 @@ from collections.abc import Callable
 from monitor.core.relevancy_settings import RelevancySettings
 from monitor.judges import JudgeAnswer, JudgeFailure
 from monitor.runtime.awaited import Clock
-from monitor.runtime.far_side import AWAY, Attempt, FarSide, LeftAlone
+from monitor.runtime.far_side import AWAY, FarSide, LeftAlone
 from monitor.runtime.judge_budget import Budget, Spent
 from monitor.runtime.patience import BILLED, pause_s, rest_s
 from monitor.runtime.questions_open import UNSURE, Open
@@ -72,9 +72,12 @@ class Turnstile:
     async def _try(self, question: Open) -> JudgeFailure | None:
         """Put the question once, when its turn has come. None: there is an answer, complete or not. Raises NotAsked."""
         while True:
+            await self._far.trial_over()
             async with self._slots:
                 if self.closed is not None:
                     raise self.closed
+                if self._far.on_trial:
+                    continue
                 now = self._clock.now()
                 if now >= self._quiet_until:
                     return await self._put(question)
@@ -89,7 +92,6 @@ class Turnstile:
         except Spent as spent:
             raise NotAsked(spent.limit, str(spent)) from None
         attempt = self._far.attempt()
-        assert isinstance(attempt, Attempt)  # nothing has been waited for since it was looked at
         failure, took = None, JudgeAnswer(())
         question.sent = True
         self.in_flight += 1

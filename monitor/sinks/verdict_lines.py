@@ -48,23 +48,57 @@ def standing_bits(state: events.Relevancy | None, awaited: int, closing: bool) -
     return bits
 
 
+_NOT_ASKED = {
+    "no_words": "without words",
+    "interaction": "not the last of an interaction",
+    "too_many": "beyond what is kept",
+}
+
+
 def summary_bits(relevancy: Mapping[str, Any]) -> tuple[Bit, ...]:
-    """The summary's part behind the score: what it rests on, and what it took."""
+    """The summary's part behind the score: what it rests on, and what it took. Where most turns have no verdict, that
+    stands out."""
 
     def number(name: str) -> int:
         return relevancy.get(name) or 0
 
-    judged, relevant = number("judged"), relevancy.get("relevant")
+    judged, unscored, relevant = number("judged"), number("unscored"), relevancy.get("relevant")
     answers = f"{judged} answer{'s' if judged != 1 else ''}"
     told = [f"over {answers}" if relevant is None else f"{relevant:g} of {answers} to the point"]
+    skipped = relevancy.get("not_asked") or {}
     if not judged:
-        told = [] if number("unscored") else ["no answer whose words are known"]
-    if number("unscored"):
-        told.append(f"{number('unscored')} not judged")
+        told = [] if unscored or skipped else ["no answer whose words are known"]
+    bits = [Bit(f"  {' · '.join(told)}", "dim")] if told else []
+    if unscored:
+        bits.append(Bit(f"{' ·' if told else ' '} {unscored} not judged", "fair" if unscored > judged else "dim"))
+    told = [
+        f"{count} not asked about, {_NOT_ASKED.get(why, literal(str(why), 40))}"
+        for why, count in skipped.items()
+        if count
+    ]
     if number("requests"):
         told.append(f"{number('requests')} request{'s' if number('requests') != 1 else ''}")
     tokens = relevancy.get("tokens") or {}
     if total := (tokens.get("input") or 0) + (tokens.get("output") or 0):
         cost = relevancy.get("cost_usd")
         told.append(f"{total:,} tokens" + ("" if cost is None else f", ${cost:.4f}"))
-    return (Bit(f"  {' · '.join(told)}", "dim"),)
+    if told:
+        bits.append(Bit(f"{' ·' if bits else ' '} {' · '.join(told)}", "dim"))
+    return tuple(bits)
+
+
+def transcription_bits(transcription: Mapping[str, Any]) -> tuple[Bit, ...]:
+    """The summary's part on the transcriber; empty where it was not asked."""
+
+    def number(name: str) -> float:
+        return transcription.get(name) or 0
+
+    if not number("turns") and not number("lost"):
+        return ()
+    told = [f"{number('worded'):g} of {number('turns'):g} turn{'s' if number('turns') != 1 else ''} with words"]
+    if number("lost"):
+        told.append(f"{number('lost'):g} without sound")
+    if number("requests"):
+        cost = transcription.get("cost_usd")
+        told.append(f"{number('seconds'):.1f} s of sound" + (f", ${cost:.4f}" if cost else ""))
+    return (Bit(" · ".join(told)),)

@@ -22,20 +22,17 @@ import msgspec
 
 from monitor.core.questions import TranscribeRequest
 from monitor.judges import FailureKind
+from monitor.judges.script_file import Count, Seconds, read_script
 from monitor.transcribers import TranscribeFailure, Transcription
 
 MAX_FAILED: Final = 1000
 """Failures that are remembered; beyond it the oldest starts anew."""
 
 
-class ScriptError(ValueError):
-    """The file is no script of words. The message says what is wrong with it."""
-
-
 class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The words of one turn."""
 
-    turn: int
+    turn: Count
     text: str
 
 
@@ -43,9 +40,9 @@ class Failing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Turns that fail."""
 
     kind: FailureKind
-    turn: int | None = None
-    times: int | None = None
-    retry_after_s: float | None = None
+    turn: Count | None = None
+    times: Count | None = None
+    retry_after_s: Seconds | None = None
     message: str = "the script says so"
 
 
@@ -55,7 +52,7 @@ class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     words: list[Words] = []
     otherwise: str = ""
     name: str = "scripted"
-    delay_s: float = 0.0
+    delay_s: Seconds = 0.0
     failures: list[Failing] = []
 
 
@@ -90,10 +87,5 @@ class ScriptedTranscriber:
 
 
 def scripted_transcriber(file: Path) -> ScriptedTranscriber:
-    """The transcriber of `scripted:FILE`. Raises ScriptError."""
-    try:
-        return ScriptedTranscriber(msgspec.json.decode(file.read_bytes(), type=Script))
-    except OSError as error:
-        raise ScriptError(f"cannot read the script of words {file}: {error.strerror or error}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ScriptError(f"{file} is no script of words: {error}") from error
+    """The transcriber of `scripted:FILE`. Raises `ScriptError`."""
+    return ScriptedTranscriber(read_script(file, Script, "script of words"))

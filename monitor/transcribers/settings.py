@@ -14,12 +14,12 @@ SCRIPTED: Final = "scripted:"
 class TranscriberSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Off unless `kind` is set. Raises `ValueError` where a value makes no sense.
 
-    `kind`: `off`, `openai` (OpenAI's audio endpoint or a server that speaks the same), `whisper` (a model on this
-    machine) or `scripted:FILE`. `model`: its name, for `whisper` also the folder of a model; None is each one's own
-    default. `base_url`: of the server; None is OpenAI's own. `language`: of the call, as `en`; None: it is found out.
-    The key stands in the environment alone: OPENAI_API_KEY.
+    The key stands in the environment alone: OPENAI_API_KEY. `kind`: `off`, `openai` (OpenAI's audio endpoint or a
+    server that speaks the same), `whisper` (a model on this machine) or `scripted:FILE`. `model`: its name, for
+    `whisper` also the folder of a model; None is each one's own default. `base_url`: the server's address; None is
+    OpenAI's own. `language`: what is spoken, as in `en`; None: it is found out.
 
-    `max_in_flight`: turns on their way at once; `max_waiting`: turns that wait for their turn; both over all calls.
+    `max_in_flight`: turns on their way at once; `max_waiting`: turns that wait for theirs; both over all calls.
     `deadline_s`: so long after a turn's end its words may take. `usd_per_minute`: the price of a minute of sound, so
     that it counts in `relevancy.max_cost_per_call`.
     """
@@ -34,6 +34,8 @@ class TranscriberSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
     usd_per_minute: float | None = None
 
     def __post_init__(self) -> None:
+        if self.kind.strip() == SCRIPTED:
+            raise ValueError("kind scripted: names no file of words; it is used as in scripted:words.json")
         if self.kind not in ("off", "openai", "whisper") and not self.script:
             raise ValueError(f"kind must be off, openai, whisper or scripted:FILE; got {self.kind!r}")
         for name in ("max_in_flight", "max_waiting"):

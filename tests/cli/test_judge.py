@@ -14,6 +14,7 @@ from monitor.commands import options
 from monitor.commands.failure import Failure
 from monitor.core.relevancy_settings import RelevancySettings
 from tests.cli.process import LIMIT_S, events, run, start
+from tests.judges.loopback import unused_address
 
 REFUND = 13
 
@@ -74,12 +75,31 @@ def test_the_environment_names_the_judge_where_no_setting_does(monkeypatch: pyte
     monkeypatch.setenv("TURNWATCH_EVAL_MODE", "gpt")
     with pytest.raises(Failure, match="TURNWATCH_EVAL_MODE=gpt: it takes one of llm, hybrid"):
         settings()
+    monkeypatch.setenv("TURNWATCH_EVAL_MODE", "scripted:")
+    with pytest.raises(Failure, match="TURNWATCH_EVAL_MODE: scripted: names no file of verdicts"):
+        settings()
+
+
+@pytest.mark.parametrize("word", ["llm", "LLM", " Llm ", "OpenAI"])
+def test_capitals_do_not_matter_in_the_environment(word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNWATCH_EVAL_MODE", word)
+    assert settings().eval_mode == "llm"
+
+
+def test_the_environment_may_name_a_file_of_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = script(tmp_path)
+    monkeypatch.setenv("TURNWATCH_EVAL_MODE", f"scripted:{file}")
+    assert (settings().eval_mode, settings().script) == ("scripted", str(file))
+    assert settings("--judge", "off").eval_mode == "off"
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["--judge", "gpt"], "gpt is none of off, openai, jev, local, scripted:FILE"),
+        (["--judge", "scripted"], "scripted is none of off, openai, jev, local, scripted:FILE"),
+        (["--judge", "scripted:"], "scripted: names no file of verdicts; it is used as in scripted:verdicts.json"),
+        (["--set", "transcriber.kind=scripted:"], "kind scripted: names no file of words"),
         (["--judge", "scripted:/nowhere.json"], "cannot read the script of verdicts /nowhere.json"),
         (["--judge", "openai"], "the judge has no key: set OPENAI_API_KEY"),
         (["--judge", "jev"], "set TYPESAFE_API_KEY"),
@@ -123,6 +143,22 @@ def test_people_are_told_who_judges_and_what_was_said(tmp_path: Path) -> None:
     off = run("demo", "--speed", "max", "--judge", "off", PYTHONIOENCODING="utf-8").stdout.decode()
     assert off.startswith("relevancy: off (to switch it on:")
     assert "to the point" not in off
+
+
+def test_a_judge_that_is_out_of_reach_costs_the_watch_a_moment_and_is_told_once() -> None:
+    address = f"{unused_address()}/v1"
+    began = time.monotonic()
+    done = run("demo", "--speed", "max", "--json", "--judge-base-url", address, "--set", "relevancy.batch_size=1")
+    assert time.monotonic() - began < 15
+    assert done.returncode == 0
+    (line,) = done.stderr.decode().splitlines()
+    assert line.startswith(f"turnwatch: the judge gpt-5.4 fails: {address} cannot be reached")
+    assert "check base_url and the network" in line
+    summary = events(done.stdout)[-1]["summary"]
+    found = summary["relevancy"]
+    assert (found["score"], found["success"], found["unscored"], found["requests"]) == (None, None, 8, 3)
+    assert summary["notices"]["judge_unavailable"] == 1
+    assert summary["turn_taking"]["score"] is not None
 
 
 def test_ctrl_c_does_not_wait_for_a_judge(tmp_path: Path) -> None:

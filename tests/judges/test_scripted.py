@@ -10,7 +10,8 @@ import pytest
 
 from connectors.inputs import Verdict
 from monitor.judges import JudgeFailure
-from monitor.judges.scripted import ScriptError, scripted_judge
+from monitor.judges.script_file import ScriptError
+from monitor.judges.scripted import scripted_judge
 from tests.judges.conversations import CALL, batch
 
 
@@ -86,3 +87,25 @@ def test_a_script_that_makes_no_sense_is_told_at_once(tmp_path: Path, content: s
 def test_a_script_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(ScriptError, match="cannot read"):
         scripted_judge(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize(
+    ("content", "wrong"),
+    [
+        ('{"delay_s": -0.5}', "at delay_s: expected `float` >= 0"),
+        ('{"failures": [{"kind": "server", "times": -1}]}', r"at failures\[0\].times: expected `int` >= 0"),
+        ('{"failures": [{"kind": "server", "retry_after_s": -1}]}', r"at failures\[0\].retry_after_s: expected"),
+        ('{"verdicts": [{"index": -1, "verdict": "yes"}]}', r"at verdicts\[0\].index: expected `int` >= 0"),
+        ('{"verdicts": [', "its JSON is cut off"),
+        (" ", "it is empty"),
+        ("verdicts", "it is no JSON"),
+        ('{"otherwise": "maybe"}', "at otherwise: invalid enum value 'maybe'"),
+    ],
+)
+def test_what_is_wrong_with_a_script_is_said_in_one_line(tmp_path: Path, content: str, wrong: str) -> None:
+    file = tmp_path / "script.json"
+    file.write_text(content, "utf-8")
+    with pytest.raises(ScriptError, match=wrong) as raised:
+        scripted_judge(file)
+    assert "\n" not in str(raised.value)
+    assert str(raised.value).startswith(f"{file} is no script of verdicts: ")

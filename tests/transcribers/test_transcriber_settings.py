@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from monitor.core.relevancy_settings import RelevancySettings
+from monitor.judges.script_file import ScriptError
 from monitor.transcribers import TranscribeFailure, new_transcriber
-from monitor.transcribers.scripted import ScriptError
 from monitor.transcribers.settings import TranscriberSettings, check_budget
 from tests.transcribers.turns import finished
 
@@ -66,7 +66,9 @@ async def test_a_script_says_what_turns_say_and_which_fail(tmp_path: Path) -> No
     await transcriber.close()
 
 
-@pytest.mark.parametrize("content", ["{", '{"words": [{"turn": "one", "text": ""}]}', '{"verdicts": []}', "\xff"])
+@pytest.mark.parametrize(
+    "content", ["{", '{"delay_s": -1}', '{"words": [{"turn": "one", "text": ""}]}', '{"verdicts": []}', "\xff"]
+)
 def test_a_script_that_is_none_is_refused_in_one_line(tmp_path: Path, content: str) -> None:
     file = tmp_path / "words.json"
     file.write_text(content, "latin-1")

@@ -96,7 +96,7 @@ def test_what_makes_no_sense_is_counted_and_the_rest_is_used(tmp_path: Path) -> 
             "8 at an impossible time, 3 that name no speaker, 3 without words",
         ),
         (2, "call.json: 2 durations make no sense; they are guessed from the words"),
-        (1, "call.json: 1 turns are out of order; they are taken by their times"),
+        (1, "call.json: 1 turn is out of order; it is taken by its time"),
     ]
 
 
@@ -112,7 +112,7 @@ def test_files_of_other_systems_are_read(tmp_path: Path, encoding: str) -> None:
 def test_bytes_that_are_not_utf_8_cost_a_character_and_a_remark(tmp_path: Path) -> None:
     transcript = read(tmp_path, b'{"turns": [{"role": "user", "start_time": 0, "text": "caf\xe9"}]}')
     assert transcript.words[0].text == "caf\N{REPLACEMENT CHARACTER}"
-    assert told(transcript) == [(1, "call.json is not all UTF-8: 1 characters are lost")]
+    assert told(transcript) == [(1, "call.json is not all UTF-8: 1 character is lost")]
 
 
 @pytest.mark.parametrize(
@@ -129,6 +129,10 @@ def test_bytes_that_are_not_utf_8_cost_a_character_and_a_remark(tmp_path: Path) 
         ("WEBVTT\n\n00:01.000 --> 00:02.000\nHello", "voice tags"),
         ("WEBVTT\n\n00:01.000 --> 00:02.000\n<v Roger Bingham>Hello", "voice tags"),
         (b" " * (MAX_BYTES + 1), "longer than 4 MiB"),
+        ("WEBVTT", "it holds no words"),
+        ("WEBVTT\n\nsoon --> later\n<v user>Hello", "none of its turns can be used: 1 that cannot be read"),
+        ({"turns": [turn(text=" ")]}, "none of its turns can be used: 1 without words"),
+        ({"turns": [turn("narrator"), turn("narrator")]}, "can be used: 2 that name no speaker"),
     ],
 )
 def test_a_broken_transcript_that_was_named_is_one_line(tmp_path: Path, content: Any, why: str) -> None:
@@ -185,6 +189,21 @@ def test_a_broken_file_beside_a_recording_is_remarked_on_and_the_next_is_taken(t
     assert [remark.message.partition(":")[0] for remark in found.remarks] == [
         "call.json beside the recording is not used"
     ]
+
+
+def test_a_file_beside_a_recording_of_which_nothing_can_be_used_is_remarked_on(tmp_path: Path) -> None:
+    written(tmp_path, {"turns": [turn(text="")]})
+    found = transcript_beside(str(tmp_path / "call.wav"))
+    assert found is not None
+    assert (found.words, told(found)) == (
+        (),
+        [(1, "call.json beside the recording is not used: none of its turns can be used: 1 without words")],
+    )
+
+
+def test_one_turn_of_several_that_is_not_used_is_said_in_the_singular(tmp_path: Path) -> None:
+    transcript = read(tmp_path, {"turns": [turn(), turn("narrator", 5)]})
+    assert told(transcript) == [(1, "call.json: 1 of its 2 turns is not used: 1 that names no speaker")]
 
 
 def test_a_recording_is_not_its_own_transcript(tmp_path: Path) -> None:

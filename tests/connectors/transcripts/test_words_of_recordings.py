@@ -117,7 +117,7 @@ def test_turns_of_a_speaker_who_is_not_there_and_behind_the_end_are_counted(tmp_
     told = [(one.message, one.count) for one in inputs if isinstance(one, Notice) and one.kind == "transcript"]
     assert told == [
         ("call.json: 2 turns are of the agent, who is not in this recording", 2),
-        ("call.json: 1 turns lie behind the end of the recording", 1),
+        ("call.json: 1 turn lies behind the end of the recording", 1),
     ]
 
 

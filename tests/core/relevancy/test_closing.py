@@ -43,9 +43,17 @@ def test_nothing_else_is_heard_while_it_waits() -> None:
     voice = inputs.Audio("caller", 6000, b"\x40\x1f" * 8000)
     assert monitor.feed(voice) == []
     assert monitor.feed(Text("caller", 6000, "too late", "transcript")) == []
-    assert monitor.feed(inputs.Notice(6000, "gap", "what?")) == []
     assert monitor.feed(inputs.Cut("agent", 6000)) == []
     assert events[-1].seq == len(events) - 1
+
+
+def test_a_notice_that_comes_while_it_waits_is_told_and_counted() -> None:
+    monitor, _ = ended_call(judging())
+    (request,) = monitor.questions()
+    (notice,) = monitor.feed(inputs.Notice(7100, "judge_unavailable", "the judge is out of reach", count=2))
+    assert (notice.type, notice.as_dict()["kind"]) == ("notice", "judge_unavailable")
+    last = monitor.feed(says(request, "yes"))[-1]
+    assert of([last], "call.ended")[0].summary["notices"] == {"judge_unavailable": 2}
 
 
 def test_time_that_passes_ends_the_waiting_when_the_verdicts_were_due() -> None:

@@ -83,6 +83,7 @@ def test_the_events_and_the_summary_are_the_contract() -> None:
         "relevant": 1,
         "judged": 1,
         "unscored": 0,
+        "not_asked": {},
         "success": True,
         "reason": "Turn relevancy was 1.00: 1 of 1 assistant turn was judged relevant.",
         "requests": 1,

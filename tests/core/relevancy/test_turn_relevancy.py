@@ -58,6 +58,7 @@ def test_the_score_is_the_share_of_relevant_turns() -> None:
         "relevant": 2,
         "judged": 3,
         "unscored": 0,
+        "not_asked": {},
         "requests": 1,
         "tokens": {"input": 50, "output": 5},
         "cost_usd": 0.01,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,7 +37,7 @@ def test_the_environment_names_the_mode_where_none_is_given(monkeypatch: pytest.
     monkeypatch.setenv("TURNWATCH_EVAL_MODE", "sometimes")
     with pytest.raises(ValueError, match="TURNWATCH_EVAL_MODE=sometimes: it takes one of llm, hybrid"):
         TurnRelevancy()
-    with pytest.raises(ValueError, match=r"eval_mode=scripted: it takes one of llm.*judge="):
+    with pytest.raises(ValueError, match=r"eval_mode=scripted: name the file of verdicts as well"):
         TurnRelevancy(eval_mode="scripted")
     assert measured(CALL, eval_mode="scripted").score == pytest.approx(2 / 3)
 
@@ -47,6 +48,29 @@ def test_a_judge_that_cannot_be_had_is_said_before_anything_is_judged(monkeypatc
     for mode in ("llm", "hybrid", "system_one"):
         with pytest.raises(NoJudge):
             TurnRelevancy(eval_mode=mode).measure(CALL)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("word", "mode"),
+    [("LLM", "llm"), (" Local ", "local"), ("openai", "llm"), ("jev", "system_one"), ("OFF", "off")],
+)
+def test_a_judge_is_named_as_on_the_command_line(word: str, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert TurnRelevancy(eval_mode=word).settings.eval_mode == mode
+    monkeypatch.setenv("TURNWATCH_EVAL_MODE", word)
+    assert TurnRelevancy().settings.eval_mode == mode
+
+
+def test_verdicts_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "Verdicts.json"
+    file.write_text('{"verdicts": [{"order": 2, "verdict": "no", "reason": "of the weather"}], "otherwise": "yes"}')
+    metric = TurnRelevancy(eval_mode=f"scripted:{file}")
+    assert metric.measure(CALL) == pytest.approx(2 / 3)
+    monkeypatch.setenv("TURNWATCH_EVAL_MODE", f"scripted:{file}")
+    assert TurnRelevancy().measure(CALL) == pytest.approx(2 / 3)
+    with pytest.raises(ValueError, match="eval_mode: scripted: names no file of verdicts"):
+        TurnRelevancy(eval_mode="scripted:")
+    with pytest.raises(NoJudge, match="cannot read the script of verdicts"):
+        TurnRelevancy(eval_mode=f"scripted:{tmp_path}/none.json").measure(CALL)
 
 
 def test_off_asks_nobody() -> None:
@@ -60,6 +84,10 @@ def test_off_asks_nobody() -> None:
     ("turns", "error", "message"),
     [
         ([], TypeError, "must not be empty"),
+        ("abc", TypeError, r"'turns' must be a list of turns, as in \[.*\]; got str"),
+        (None, TypeError, "must be a list of turns.*; got NoneType"),
+        (7, TypeError, "must be a list of turns.*; got int"),
+        ({"turns": []}, TypeError, r"not the dict that holds it: give \['turns'\]"),
         ([{"role": "system", "text": "x"}], ValueError, "turn 0: role must be 'user' or 'assistant', got 'system'"),
         ([{"role": "user", "text": 7}], ValueError, "turn 0: text must be a string or None, got int"),
         ([{"role": "user", "index": 1}, {"role": "user", "index": 1}], ValueError, "two turns have the index 1"),

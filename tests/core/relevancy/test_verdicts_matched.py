@@ -55,8 +55,8 @@ def test_the_reason_says_what_was_wrong_with_the_answer() -> None:
     heard = listen(tape_of(THREE), judging(), judge)
     assert reasons(heard.events) == {1: "speaks of the weather", 3: NAMED_TWICE, 5: NOT_NAMED}
     assert heard.summary["reason"] == (
-        "Turn relevancy was 0.00: 0 of 1 assistant turn was judged relevant. Turn 1 was not: speaks of the weather. "
-        f"2 assistant turns were not scored: {NAMED_TWICE} (1); {NOT_NAMED} (1)."
+        "Turn relevancy was 0.00, but rests on 1 of 3 assistant turns: 0 of 1 assistant turn was judged relevant. "
+        f"Turn 1 was not: speaks of the weather. 2 assistant turns were not scored: {NAMED_TWICE} (1); {NOT_NAMED} (1)."
     )
 
 

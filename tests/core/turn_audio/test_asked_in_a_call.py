@@ -7,12 +7,14 @@ import random
 import numpy as np
 import pytest
 
-from connectors.inputs import Audio, CallEnded, Cut, Elapsed, Input, Text, Track
+from connectors.inputs import Audio, CallEnded, Cut, Elapsed, Input, Text, Track, Transcribed
+from monitor.core import turn_audio
 from monitor.core.call import CallMonitor, CoreSettings
+from monitor.core.events import Event
 from monitor.core.questions import TranscribeRequest
 from monitor.core.words import WordsSettings
 from monitor.detectors import new_detector
-from tests.builders import Speech, call, even, interleave, pieces, sound, speech, started, voice
+from tests.builders import Speech, call, even, interleave, of, pieces, sound, speech, started, voice
 
 SAID = (speech("agent", 600, 1800), speech("caller", 2300, 3600), speech("agent", 4100, 6000))
 LENGTH = 9000
@@ -84,3 +86,48 @@ def test_sixteen_khz_of_one_track_stay_sixteen_khz() -> None:
     asked = asked_in([started(), *(piece for pair in both for piece in pair), CallEnded(LENGTH, "hangup")])
     assert [(one.turn, one.rate) for one in asked] == [(0, 8000), (1, 16_000), (2, 8000)]
     assert asked[1].pcm == wide[(2300 - 200) * 32 : (3600 + 300) * 32]
+
+
+def ended(tape: list[Input]) -> tuple[list[Event], CallMonitor]:
+    monitor = CallMonitor(CoreSettings(words=WordsSettings(transcribed=True)), new_detector("energy"))
+    return [event for given in tape for event in monitor.feed(given)], monitor
+
+
+def test_the_summary_says_what_the_words_took_and_none_without_a_transcriber() -> None:
+    told, monitor = ended(call(*SAID, length=LENGTH))
+    answers = [
+        Text("agent", LENGTH, "Hello.", "transcript", turn=0, took=Transcribed(2, 3.4, 0.25)),
+        Text("caller", LENGTH, "", "transcript", turn=1, took=Transcribed(1, 1.7, 0.5)),
+        Text("agent", LENGTH, "", "transcript", turn=2),
+    ]
+    told += [event for given in answers for event in monitor.feed(given)]
+    (last,) = of(told, "call.ended")
+    assert last.summary["transcription"] == {
+        "turns": 3,
+        "worded": 1,
+        "lost": 0,
+        "requests": 3,
+        "seconds": 5.1,
+        "cost_usd": 0.75,
+    }
+    plain = CallMonitor(CoreSettings(), new_detector("energy"))
+    (last,) = of([event for given in call(*SAID) for event in plain.feed(given)], "call.ended")
+    assert last.summary["transcription"] is None
+
+
+def test_a_cost_of_which_a_part_is_not_known_is_not_known() -> None:
+    _, monitor = ended(call(*SAID, length=LENGTH))
+    for turn, cost in enumerate((0.25, None)):
+        monitor.feed(Text("agent", LENGTH, "Hello.", "transcript", turn=turn, took=Transcribed(1, 1.0, cost)))
+    (last,) = of(monitor.finish(), "call.ended")
+    assert last.summary["transcription"]["cost_usd"] is None
+    _, monitor = ended(call(*SAID, length=LENGTH))
+    (last,) = of(monitor.finish(), "call.ended")
+    assert (last.summary["transcription"]["requests"], last.summary["transcription"]["cost_usd"]) == (0, None)
+
+
+def test_turns_whose_sound_is_not_kept_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turn_audio, "MAX_ASKED_BYTES", 30_000)  # nobody takes what is asked: room for one turn
+    told, _ = ended(call(*SAID, length=LENGTH))
+    (notice,) = (event for event in of(told, "notice") if event.kind == "untranscribed")
+    assert (notice.count, notice.message[:29]) == (2, "2 turns were not transcribed:")

@@ -73,12 +73,12 @@ async def test_foreign_and_doubled_verdicts_of_any_judge_do_no_harm() -> None:
 @pytest.mark.parametrize("kind", ["rate_limit", "server", "timeout", "unreachable"])
 async def test_what_passes_is_waited_for_longer_each_time(kind: str) -> None:
     clock = HurriedClock()
-    judge = PacedJudge(clock, [failing(kind)] * 3)
+    judge = PacedJudge(clock, [failing(kind)] * 2)
     answers = await told(judge, clock)
     assert answers.words() == ["yes"] * 3
     pauses = [after - before for before, after in zip(judge.times, judge.times[1:], strict=False)]
-    assert pauses == pytest.approx([0.25, 0.5, 1.0])
-    assert answers.verdicts[0].requests == 4
+    assert pauses == pytest.approx([0.25, 0.5])
+    assert answers.verdicts[0].requests == 3
 
 
 @pytest.mark.parametrize("jitter", [0.0, 0.5, 1.0])
@@ -116,13 +116,13 @@ async def test_while_the_server_limits_the_rate_no_other_call_asks_it() -> None:
     assert all(answers.words() == ["yes"] * 3 for answers in calls)
 
 
-@pytest.mark.parametrize(("kind", "requests"), [("refusal", 1), ("broken", 2), ("server", 5)])
+@pytest.mark.parametrize(("kind", "requests"), [("refusal", 1), ("broken", 2), ("rate_limit", 5), ("server", 3)])
 async def test_an_outage_is_unscored_and_never_a_no(kind: str, requests: int) -> None:
     clock = HurriedClock()
     judge = PacedJudge(clock, otherwise=failing(kind))
     answers = await told(judge, clock)
     assert answers.words() == ["unscored"] * 3
-    assert answers.reasons() == [f"{kind} at the judge"] * 3
+    assert all(str(reason).startswith(f"{kind} at the judge") for reason in answers.reasons())
     assert len(judge.asked) == answers.verdicts[0].requests == requests
 
 

@@ -80,7 +80,7 @@ ONCE: dict[str, tuple[Sequence[Answering], list[str], int]] = {
     "429 without Retry-After": ([error(429, "rate_limit_exceeded")], ["yes"] * 3, 2),
     "429, too late": ([error(429, "rate_limit_exceeded", retry_after="900")], ["unscored"] * 3, 1),
     "500": ([error(500)] * 2, ["yes"] * 3, 3),
-    "500 and no end": ([error(500)] * 9, ["unscored"] * 3, 5),
+    "500 and no end": ([error(500)] * 9, ["unscored"] * 3, 3),
     "cut connection": ([lambda _: CutAnswer(b'{"choices": [{"message": ')] * 2, ["yes"] * 3, 3),
     "no JSON, twice": ([saying("All relevant!"), saying("Truly, all relevant!")], ["unscored"] * 3, 2),
     "irrelevant": ([given((1, "relevant"), (3, "irrelevant"), (5, "not relevant"))], ["yes", "no", "no"], 1),

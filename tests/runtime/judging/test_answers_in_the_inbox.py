@@ -47,14 +47,15 @@ async def test_an_answer_wakes_whoever_waits_also_after_the_end() -> None:
     assert await inbox.take(rest=True) == []
 
 
-async def test_after_the_end_a_tape_may_bring_answers_and_nothing_else() -> None:
+async def test_after_the_end_a_tape_may_bring_answers_and_notices_and_nothing_else() -> None:
     inbox = Inbox()
     words = Text("caller", 0, "Hello?", "transcript", turn=0)
     again = CallEnded(0, "hangup")
-    late: list[Input] = [audio("caller", 0), Notice(0, "n", "m"), Elapsed(1), ANSWER, words, again]
+    notice = Notice(0, "n", "m")
+    late: list[Input] = [audio("caller", 0), notice, Elapsed(1), ANSWER, words, again]
     for given in [STARTED, CallEnded(0, "hangup"), *late]:
         await inbox.offer(given)
-    assert await inbox.take() == [STARTED, again, ANSWER, words, again]
+    assert await inbox.take() == [STARTED, again, notice, ANSWER, words, again]
     inbox.put(ANSWER, again)  # a source that is not a tape has nothing to say any more
     inbox.close()
     assert await inbox.take(rest=True) == []
