@@ -25,10 +25,12 @@ LOOK_EVERY = 10
 
 
 class BackgroundSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When a heap of levels is a background. `min_share`: of the frames counted; `width_steps`: how wide a heap is;
-    `under_loud_steps`: how far it lies under the loud frames at least; `margin_steps`: how far over its upper edge
-    speech begins; `min_frames`: counted before anything is said. A step is 0.75 dB on average; None switches the gate
-    off."""
+    """When a heap of levels is a background. `min_share`: it holds at least this share of the frames counted;
+    `width_steps`: how wide a heap is; `under_loud_steps`: how far it lies under the loud frames at least;
+    `margin_steps`: how far over its upper edge speech begins; `min_frames`: voiced frames counted before anything is
+    said.
+
+    A step is 0.75 dB on average. The whole group set to null switches the gate off."""
 
     min_share: float = 0.25
     width_steps: int = 6

@@ -37,7 +37,7 @@ class CallMonitor:
         self._new_detector = detector
         self._timeline = Timeline(settings.timeline, settings.speech)
         self._conversation = Conversation(self._timeline, settings.words, settings.relevancy)
-        self._teller = Teller(self._timeline, settings.turn_taking, self._conversation)
+        self._teller = Teller(self._timeline, settings.turn_taking, settings.rules, self._conversation)
         self._health = FeedHealth()
         self.untranscribed = self._conversation.untranscribed
         """The turns that a transcriber is to be asked about, since the last call."""
@@ -52,8 +52,8 @@ class CallMonitor:
         """The next input of the call. -> what can be said now that could not be said before, in order.
 
         Inputs before `CallStarted` and after `CallEnded` are ignored, and so is a second `CallStarted`. But where
-        answers are still awaited at `CallEnded` (`status.closing`), the call goes on for those: `Verdicts`, and `Text`
-        of a turn, until none is awaited, `Elapsed` has passed the time they were due, or `CallEnded` comes again."""
+        answers are still awaited at `CallEnded` (`status.closing`), the call goes on for those (`Verdicts`, `Text` of
+        a turn) and notices, until none is awaited, their time is over by `Elapsed`, or `CallEnded` comes again."""
         if type(given) is inputs.Audio and given.track not in self._playout:
             lane = self._ear.lanes.get(given.track)
             if lane is not None and lane.keep(given.at, given.pcm, given.rate):
@@ -84,15 +84,12 @@ class CallMonitor:
     @property
     def status(self) -> Status:
         """How the call stands at this moment."""
-        score = self._teller.score
         return Status(
             call=self._started.call if self._started else "",
             now_ms=self._ear.reached * FRAME_MS,
             speaking=tuple(inputs.TRACKS[side.number] for side in self._timeline.sides if side.open is not None),
-            waiting_ms=self._teller.waiting_ms(self._ear.reached * FRAME_MS),
-            score=score.score,
-            transitions=score.transitions,
             ended=self.ended,
+            **self._teller.status(self._ear.reached * FRAME_MS),
             **self._conversation.status(self._ear.now),
             closing=self._closing is not None and not self.ended,
         )
@@ -136,8 +133,11 @@ class CallMonitor:
                 self._stall(track, at, until)
             case inputs.Text() | inputs.Verdicts():
                 self._teller.tell(self._conversation.take(given, self._ear.now))
+            case inputs.FleetView():
+                self._teller.fleet(given)
             case inputs.Notice():
                 self._teller.notice(given.kind, given.track, given.count, given.message, given.at)
+        self._teller.look()
 
     def _audio(self, audio: inputs.Audio) -> None:
         ear, track = self._ear, audio.track
@@ -151,7 +151,7 @@ class CallMonitor:
             return
         lane = ear.lanes[track]
         if self._health.missing:
-            self._health.resumed(track, audio.at)
+            self._teller.back(track, self._health.resumed(track, audio.at))
         lane.audio(audio.at, audio.pcm)
         self._advance()
 

@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from monitor.core.events import Relevancy
+from monitor.core.events import Alert, Relevancy
 from monitor.core.giving_way import TimelineSettings
 from monitor.core.relevancy_settings import RelevancySettings
+from monitor.core.rules.settings import RulesSettings
 from monitor.core.setting_ranges import check_ranges
 from monitor.core.speech import SpeechSettings
 from monitor.core.turn_taking import TurnTakingSettings
@@ -23,6 +24,7 @@ class CoreSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     turn_taking: TurnTakingSettings = TurnTakingSettings()
     words: WordsSettings = WordsSettings()
     relevancy: RelevancySettings = RelevancySettings(eval_mode="off")
+    rules: RulesSettings = RulesSettings()
 
     def __post_init__(self) -> None:
         for section in ("speech", "timeline", "words"):
@@ -33,7 +35,7 @@ class Status(NamedTuple):
     """How a call stands at this moment, for screens. `waiting_ms`: how long the caller has been waiting for an
     answer. `relevancy`: the running score, None without a judge. `waiting_for_verdicts`: turns that the judge has been
     asked about and has not answered for; `waiting_for_words`: turns that a transcriber owes an answer for. `closing`:
-    the call is over, and its last event waits for these."""
+    the call is over, and its last event waits for these. `alerts`: the ones that are open."""
 
     call: str
     now_ms: int
@@ -46,3 +48,4 @@ class Status(NamedTuple):
     waiting_for_verdicts: int = 0
     waiting_for_words: int = 0
     closing: bool = False
+    alerts: tuple[Alert, ...] = ()

@@ -31,7 +31,10 @@ class Closing:
         if isinstance(given, inputs.Elapsed):
             self._now = max(self._now, given.at)
         self._teller.known(self._now)
+        if isinstance(given, inputs.Notice):
+            self._teller.notice(given.kind, given.track, given.count, given.message, given.at)
         self._teller.tell(self._conversation.take_late(given, self._now))
+        self._teller.look()
         self._end_if_answered()
         return self.over
 

@@ -120,6 +120,16 @@ class Conversation:
         return self.relevancy.summary
 
     @property
+    def transcription(self) -> dict[str, Any] | None:
+        """The part `transcription` of the call's summary; None without a transcriber."""
+        return None if self.audio is None else self.audio.took.summary(self.audio.lost)
+
+    @property
+    def unheard(self) -> int:
+        """How many turns the transcriber could not be asked about."""
+        return 0 if self.audio is None else self.audio.lost
+
+    @property
     def unplaced(self) -> int:
         """How many texts found no turn."""
         return sum(self._words.unplaced.values())

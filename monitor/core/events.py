@@ -193,7 +193,8 @@ class TransitionWithdrawn(Event, frozen=True, kw_only=True):
 
 class RelevancyJudged(Event, frozen=True, kw_only=True):
     """An assistant turn has its verdict. `window`: the indexes of the turns that the judge was shown, the judged one
-    the last. `batch`, `judge`: None where nobody was asked."""
+    the last. `batch`: the number of the request, from 0; one that is sent again, whole or in part, keeps its number
+    (`requests` in the summary counts what was sent). `batch`, `judge`: None where nobody was asked."""
 
     type: ClassVar[str] = "relevancy.judged"
     turn: Turn

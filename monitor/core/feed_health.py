@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from connectors.inputs import Track
+from monitor.core.clock import Span
 from monitor.core.lockstep import Lane
 
 FAR = 1 << 60
@@ -67,8 +68,8 @@ class FeedHealth:
         else:
             self.missing[track] = (before[0], until)
 
-    def resumed(self, track: str, at: int) -> None:
-        """Audio of this track has come again, for the time from `at` on."""
+    def resumed(self, track: str, at: int) -> Span | None:
+        """Audio of this track has come again, for the time from `at` on. -> what was missing, if anything was."""
         missing = self.missing.pop(track, None)
         if missing is not None:
             start, until = missing[0], max(missing[1], at)
@@ -76,6 +77,8 @@ class FeedHealth:
                 f"{track} audio is back; it was missing for {(until - start) / 1000:.3f} s from {start / 1000:.3f} s"
             )
             self._ready.append(Trouble("feed_back", track, 1, message, until))
+            return Span(start, until)
+        return None
 
     def not_played(self, track: Track, late: int, overflow_ms: int) -> None:
         """So far the client has dropped `late` pieces that came after a cut, and `overflow_ms` were delivered further

@@ -9,7 +9,19 @@ from monitor.core.stretches import LiveTurn, Side
 
 
 class TimelineSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What makes a turn, a backchannel and a barge-in. Defaults as measured on composed calls."""
+    """What makes a turn, a backchannel and a barge-in. Defaults as measured on composed calls.
+
+    `max_pause_ms`: a longer pause of the speaker ends the turn. `backchannel_max_ms`: a listener's noise within the
+    other party's turn is a backchannel if it is no longer. `backchannel_around_ms`: for so long before and after it the
+    other party must go on speaking; noises less far apart count as one.
+
+    `barge_in_min_overlap_ms`: for so long both must speak at once before it can be a barge-in. `barge_in_min_ms`:
+    whoever comes in takes the floor by speaking for so long, or for longer than the other. `held_ms`: a turn that goes
+    on for longer after the other came in has held the floor: it was not interrupted.
+
+    `update_every_ms`: how often a turn that goes on is told. `unscored_stall_ms`: a silence that holds so much unknown
+    time, because no audio came, is not scored.
+    """
 
     max_pause_ms: int = 1000
     backchannel_max_ms: int = 1000

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from monitor.core.events import Role, TransitionKind
-from monitor.core.given_turns import field_of, turn_names
+from monitor.core.given_turns import field_of, turn_names, turns_of
 from monitor.core.turn_taking import (
     CONSISTENCY_MIN_DELAYS,
     check_threshold,
@@ -93,9 +93,7 @@ class TurnTakingNaturalness:
         Raises `TypeError` for no turns at all, `ValueError` for a turn that cannot be one.
         """
         self._forget()
-        given = list(turns)
-        if not given:
-            raise TypeError("'turns' must not be empty: there is no call to score")
+        given = turns_of(turns, '{"role": "user", "start_time": 0.0, "duration": 1.2}')
         names = turn_names([field_of(turn, "index") for turn in given], "call")
         read = [_read(turn, name) for turn, name in zip(given, names, strict=True)]
         missing = [name for name, entry in zip(names, read, strict=True) if entry == NO_START]

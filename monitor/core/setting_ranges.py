@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 _MS = (0, 600_000)
@@ -37,13 +39,13 @@ RANGES: dict[str, tuple[float, float]] = {
 """`section.key` -> the least and the most. A section's other numbers are checked where the section stands."""
 
 
-def check_ranges(section: str, settings: msgspec.Struct) -> None:
+def check_ranges(section: str, settings: msgspec.Struct, ranges: Mapping[str, tuple[float, float]] = RANGES) -> None:
     """Raises `ValueError` for a number of `settings` that is out of its range; None is in every range."""
     for name in settings.__struct_fields__:
         value, key = getattr(settings, name), f"{section}.{name}"
         if isinstance(value, msgspec.Struct):
-            check_ranges(key, value)
-        elif key in RANGES and value is not None:
-            low, high = RANGES[key]
+            check_ranges(key, value, ranges)
+        elif key in ranges and value is not None:
+            low, high = ranges[key]
             if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
                 raise ValueError(f"{key} must be a number from {low:,} to {high:,}; got {value!r}")

@@ -44,7 +44,20 @@ NewDetector = Callable[[int], Detector]
 
 
 class SpeechSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How speech is told from everything else. Defaults as measured on composed calls."""
+    """How speech is told from everything else. Defaults as measured on composed calls.
+
+    `detector_mode`: how strict the WebRTC detector is, from 0 (most is speech) to 3. `floor_dbfs`: a 20 ms frame under
+    this level is never speech. `warmup_ms`: what sounds at the very beginning of a track is not believed for so long.
+    `echo_gate_db`: a frame so far under what the other side has just said is that voice coming back; None: no gate.
+
+    `open_ms`: so much voice opens a stretch of speech, back-dated to its first voiced frame. `close_ms`: so long
+    without voice closes it. `min_stretch_ms`: a shorter stretch is no speech. `trim_db`: at the ends of a stretch, what
+    is so far under its loudest part is cut off. `trim_max_ms`: no more than so long is cut off at either end.
+
+    `lost_max_ms`: a run of nothing but zeros counts as lost audio for so long, then as silence. `reset_after_ms`: after
+    a longer hole the detector begins anew. `stall_after_ms`: a track that is so far behind the call's clock has
+    stalled, and the call goes on without it.
+    """
 
     detector_mode: int = 2
     floor_dbfs: float = -55.0

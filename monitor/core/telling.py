@@ -11,6 +11,9 @@ from monitor.core.conversation import Conversation
 from monitor.core.measures.panel import Panel
 from monitor.core.measures.turn_taking import turn_taking_summary
 from monitor.core.relevancy import Happening
+from monitor.core.rules.board import RuleBoard
+from monitor.core.rules.moment import Moment, moment_of
+from monitor.core.rules.settings import RulesSettings
 from monitor.core.segments import Edge
 from monitor.core.timeline import Timeline, Told
 from monitor.core.transitions import Passing, Transitions, Withdrawn
@@ -23,13 +26,18 @@ RECENT_TURNS = 64
 class Teller:
     """Turns one call's happenings into its events, numbered and in order. `taken` hands them over."""
 
-    def __init__(self, timeline: Timeline, settings: TurnTakingSettings, conversation: Conversation) -> None:
+    def __init__(
+        self, timeline: Timeline, settings: TurnTakingSettings, rules: RulesSettings, conversation: Conversation
+    ) -> None:
         self._timeline = timeline
         self._settings = settings
         self._transitions = Transitions(timeline, settings.count_backchannels)
         self.score = RunningScore()
         self._plain = PlainScore()
         self._panel = Panel(())
+        self._rules_settings = rules
+        self._rules = RuleBoard(rules, "", (), self._panel)
+        self._last: Moment | None = None
         self._conversation = conversation
         self._call = ""
         self._known = 0
@@ -49,6 +57,7 @@ class Teller:
         self._call = given.call
         tracks = tuple(track for track in inputs.TRACKS if track in given.tracks)
         self._panel = Panel(tracks)
+        self._rules = RuleBoard(self._rules_settings, given.call, tracks, self._panel)
         shown: dict[str, Any] = dict.fromkeys(inputs.TRACKS)
         for track in tracks:
             form = given.tracks[track]
@@ -63,6 +72,7 @@ class Teller:
             tracks=shown,
             playout=playout,
         )
+        self.look()
 
     def known(self, now: int) -> None:
         """Media time has come to `now`: what is told from here on could not be told before."""
@@ -71,10 +81,11 @@ class Teller:
     @property
     def wake(self) -> int | None:
         """The next media time at which something may have to be said although nothing comes, or None."""
-        turns, words = self._timeline.wake, self._conversation.wake
-        if words is None or turns is None:
-            return turns if words is None else words
-        return min(turns, words)
+        soonest = self._timeline.wake
+        for wake in (self._conversation.wake, self._rules.wake):
+            if wake is not None and (soonest is None or wake < soonest):
+                soonest = wake
+        return soonest
 
     def reach(self, now: int, edges: list[tuple[int, Edge]]) -> None:
         """Media time has come to `now`, with these edges, or because of `wake`."""
@@ -83,6 +94,18 @@ class Teller:
         if (wake := self._conversation.wake) is not None and wake <= now:
             self.known(now)
             self.tell(self._conversation.look(now))
+        if self._rules.wake == now:
+            self.known(now)
+        self.look()
+
+    def look(self) -> None:
+        """What the rules make of all that has happened by now. Behind the end of the call their time stands still."""
+        for kind, at, alert in self._rules.look(self._last or moment_of(self._timeline, self._known)):
+            self._emit(kind, at, alert=alert)
+
+    def fleet(self, view: inputs.FleetView) -> None:
+        """What is known across calls."""
+        self._rules.fleet(view)
 
     def step(self, now: int, edges: list[tuple[int, Edge]]) -> None:
         """Media time has come to `now`, with these edges (side, edge) known at it."""
@@ -91,7 +114,9 @@ class Teller:
         if told or self._timeline.changed:
             self.say(told)
         for stretch in self._timeline.closed:
-            self._panel.stretch(inputs.TRACKS[stretch.side], Span(stretch.start, stretch.end))
+            track, span = inputs.TRACKS[stretch.side], Span(stretch.start, stretch.end)
+            self._panel.stretch(track, span)
+            self._rules.stretch(track, span)
 
     def say(self, told: list[Told]) -> None:
         """Tell what the timeline says, then what it means for the words, then for the transitions."""
@@ -100,9 +125,11 @@ class Teller:
                 self._turns[turn.index] = turn
                 self._emit(events.TurnStarted, turn.start_ms, turn=turn)
                 self._panel.turn_started(turn)
+                self._rules.turn_started(turn)
                 self.tell(self._conversation.started(turn, self._known))
             elif what == "updated":
                 self._emit(events.TurnUpdated, turn.end_ms, turn=turn)
+                self._rules.turn_updated(turn)
             else:
                 worded, more = self._conversation.ended(turn, self._known)
                 self._turn_ended(worded)
@@ -119,6 +146,7 @@ class Teller:
         self._plain.ended(turn)
         self._counts[turn.role] += not turn.backchannel
         self._panel.turn_ended(turn)
+        self._rules.turn_ended(turn)
 
     def _passing(self, change: Passing | Withdrawn) -> None:
         if isinstance(change, Withdrawn):
@@ -139,17 +167,28 @@ class Teller:
         self._emit(events.TransitionScored, change.at, transition=transition, turn_taking=self.score.turn_taking)
         if change.final:
             self._panel.transition(transition, before, after)
+            self._rules.transition(transition, before, after)
 
     def tell(self, happenings: list[Happening]) -> None:
         """What follows from words and verdicts."""
         for kind, at, fields in happenings:
-            self._emit(kind, at, **fields)
+            event = self._emit(kind, at, **fields)
+            if isinstance(event, events.RelevancyJudged | events.RelevancyScored):
+                self._rules.judged(event)
 
     def close(self, now: int) -> None:
         """The call is over and every turn has ended: the last that is to be said of its words."""
+        self._rules.close()
         self.tell(self._conversation.close(now))
+        self._last = moment_of(self._timeline, self._known)
+        self.look()
         if count := self._conversation.unplaced:
-            self.notice("unplaced_text", None, count, f"{count} texts belong to no turn that was heard", now)
+            many = "1 text belongs" if count == 1 else f"{count} texts belong"
+            self.notice("unplaced_text", None, count, f"{many} to no turn that was heard", now)
+        if count := self._conversation.unheard:
+            many = "1 turn was" if count == 1 else f"{count} turns were"
+            words = f"{many} not transcribed: the sound was not, or no longer, kept when the turn had ended"
+            self.notice("untranscribed", None, count, words, now)
 
     def notice(self, kind: str, track: str | None, count: int, message: str, at: int) -> None:
         """Something about the feed itself."""
@@ -161,10 +200,22 @@ class Teller:
         span = Span(start, until)
         self._timeline.stalled(span)
         self._panel.stalled(track, span)
+        self._rules.stalled(track, span)
 
-    def waiting_ms(self, now: int) -> int | None:
-        """How long the caller has been waiting for an answer."""
-        return self._panel.waiting_ms(now)
+    def back(self, track: inputs.Track, missing: Span | None) -> None:
+        """Audio of `track` has come again, behind what was missing."""
+        if missing is not None:
+            self._rules.stalled(track, missing)
+
+    def status(self, now: int) -> dict[str, Any]:
+        """What a screen shows of it: see `Status`."""
+        score = self.score
+        return {
+            "waiting_ms": self._panel.waiting_ms(now),
+            "score": score.score,
+            "transitions": score.transitions,
+            "alerts": self._rules.open,
+        }
 
     def advance(self, now: int) -> None:
         """Media time has come to `now`."""
@@ -173,6 +224,8 @@ class Teller:
     def ended(self, end: int, cause: events.Cause) -> None:
         """The call is over, `end` ms long."""
         self._plain.close()
+        for kind, at, alert in self._rules.end(end):
+            self._emit(kind, at, alert=alert)
         found = self._panel.summary(end)
         summary: dict[str, Any] = {
             "duration": end / 1000,
@@ -181,13 +234,15 @@ class Teller:
             "turn_taking": turn_taking_summary(self.score, self._plain, self._settings),
             **found,
             "relevancy": self._conversation.summary,
-            "alerts": {},
+            "transcription": self._conversation.transcription,
+            "alerts": self._rules.counts,
             "notices": dict(self.notices),
         }
         self._emit(events.CallEnded, end, cause=cause, summary=summary)
 
-    def _emit(self, event_type: type[events.Event], at: int, **fields: Any) -> None:
+    def _emit(self, event_type: type[events.Event], at: int, **fields: Any) -> events.Event:
         known = self._known
         event = event_type(call=self._call, seq=self._seq, at_ms=min(at, known), known_at_ms=known, **fields)
         self._seq += 1
         self._out.append(event)
+        return event

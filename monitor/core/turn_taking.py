@@ -39,7 +39,8 @@ class TurnTakingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 
     `threshold`: the score that a call must reach, in 0..1; None means the score alone. `strict_mode`: the threshold is
     1 and any score below 1 counts as 0. `include_reason`: put the score into words. `count_backchannels`: the score of
-    the summary is the plain one, over all turns. `verbose_mode`: print the breakdown. `flaky`: told, decides nothing.
+    the summary is the plain one, over all turns. `verbose_mode`: print the breakdown. `flaky`: the result is told, and
+    decides nothing.
     """
 
     threshold: float | None = 0.5

@@ -26,8 +26,9 @@ MAX_TIMED = 4096
 
 class WordsSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is known of the words beforehand. `wait_s`: so long after its end, in seconds of the call, the words of a
-    turn are waited for. `transcribed`: a transcriber answers for every turn that has none (with `Text.turn`; with an
-    empty text where it recognised nothing), so that at the end of the call its last answers are waited for."""
+    turn are waited for. `transcribed`: set by itself where there is a transcriber, so leave it out: every turn that has
+    no words is answered for (with `Text.turn`; with an empty text where nothing was recognised), so that at the end of
+    the call the last answers are waited for."""
 
     wait_s: float = 5.0
     transcribed: bool = False

@@ -29,6 +29,7 @@ def check_stream(events: Iterable[Event | Line]) -> None:
     check_envelopes(lines)
     turns = check_turns(lines)
     check_transitions(lines, turns)
+    check_alerts(lines)
     check_summary(lines[-1]["summary"], lines, turns)
 
 
@@ -104,6 +105,39 @@ def check_transitions(lines: list[Any], turns: list[Any]) -> None:
     assert {
         pair: (each["kind"], each["gap_seconds"], each["score"], each["final"]) for pair, each in standing.items()
     } == wanted
+
+
+def check_alerts(lines: list[Any]) -> None:
+    """Every alert is raised once, again only when it gets worse, and cleared once, at the latest with the call; ids
+    are stable and count up, and what it rests on has been told."""
+    rank = ("info", "warning", "critical")
+    open_alerts: dict[str, Any] = {}
+    raised: Counter[str] = Counter()
+    turns = 0
+    for line in lines:
+        turns += line["type"] == "turn.started"
+        if not line["type"].startswith("alert."):
+            continue
+        alert = line["alert"]
+        before = open_alerts.get(alert["id"])
+        assert all(0 <= index < turns for index in alert["because"])
+        if line["type"] == "alert.cleared":
+            assert before is not None, "cleared, and not open"
+            assert alert == before | {"until": alert["until"]}
+            assert alert["until"] >= alert["since"]
+            del open_alerts[alert["id"]]
+        elif before is None:
+            raised[alert["rule"]] += 1
+            assert alert["id"] == f"{line['call']}/{alert['rule']}/{raised[alert['rule']]}"
+            assert (alert["scope"], alert["since"]) == ("call", line["at"])
+            assert alert["rule"] not in {one["rule"] for one in open_alerts.values()}, "one at a time of each rule"
+            open_alerts[alert["id"]] = alert
+        else:
+            assert rank.index(alert["severity"]) > rank.index(before["severity"])
+            assert alert["since"] == before["since"]
+            open_alerts[alert["id"]] = alert
+    assert not open_alerts, "open at the end of the call"
+    assert lines[-1]["summary"]["alerts"] == dict(raised)
 
 
 def check_summary(summary: Line, lines: list[Any], turns: list[Any]) -> None:

@@ -15,6 +15,14 @@ MIN_OVERLAP_MS = 200
 """A shorter overlap is a hand-over, and no barge-in."""
 
 
+def yielded_after(agent: Turn, caller: Turn, stalls: Stalls) -> int | None:
+    """For how long in ms the agent talked on when the caller barged in. None where it is unknown how long it would
+    have: where the feed stalled or the call ended over it."""
+    if agent.ended_by in ("stall", "call_end") or stalls.touch(caller.start_ms, agent.end_ms):
+        return None
+    return agent.end_ms - caller.start_ms
+
+
 class BargeIn(Measure):
     """`user`, `agent`: final transitions of kind `user_barge_in` and `agent_overlap` that overlap for 200 ms or more,
     so they may be fewer than the kinds under `turn_taking`. `backchannels`: turns of either party that were one.
@@ -49,17 +57,17 @@ class BargeIn(Measure):
             self._stopped = None
             if transition.kind == "user_barge_in" and overlap >= MIN_OVERLAP_MS:
                 self._user += 1
-                self._barged_in(overlap, from_turn, to_turn)
+                self._barged_in(from_turn, to_turn)
             return
         self._agent += transition.kind == "agent_overlap" and overlap >= MIN_OVERLAP_MS
         stopped, self._stopped = self._stopped, None
         if stopped is not None and transition.kind == "gap" and from_turn.end_ms >= stopped:
             self._recoveries.add(transition.gap_ms)
 
-    def _barged_in(self, overlap: int, agent: Turn, caller: Turn) -> None:
-        # How long it would have talked on is unknown where the feed stalled or the call ended over it.
-        if agent.ended_by not in ("stall", "call_end") and not self._stalls.touch(caller.start_ms, agent.end_ms):
-            self._yields.add(overlap)
+    def _barged_in(self, agent: Turn, caller: Turn) -> None:
+        took = yielded_after(agent, caller, self._stalls)
+        if took is not None:
+            self._yields.add(took)
             self._stopped = agent.end_ms
 
     def figures(self, duration_ms: int) -> dict[str, int | float | None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Collection
 
 from connectors.inputs import Track
@@ -30,7 +29,7 @@ class FalseInterruption(Measure):
 
     def __init__(self, tracks: Collection[str]) -> None:
         super().__init__(tracks)
-        self._caller: deque[Span] = deque(maxlen=_KEPT)
+        self._caller: list[Span] = []
         self._stops: list[Span] = []  # from where the agent stopped to where the caller's quiet begins
         self._stalls = Stalls()
         self._interrupted = 0
@@ -47,6 +46,7 @@ class FalseInterruption(Measure):
         if track != "caller":
             return
         self._caller.append(span)
+        del self._caller[:-_KEPT]
         self._hear(span)
 
     def stalled(self, track: Track, span: Span) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Collection
 
 from connectors.inputs import TRACKS, Track
@@ -48,7 +47,7 @@ class _Side:
 
     def __init__(self) -> None:
         self.open: dict[int, Turn] = {}
-        self.recent: deque[Turn] = deque(maxlen=_RECENT)
+        self.recent: list[Turn] = []
         self.hole: _Hole | None = _Hole(0)
         self.undecided: list[_Hole] = []
         self.known_to = 0
@@ -101,7 +100,7 @@ class OneWayAudio(Measure):
     def turn_ended(self, turn: Turn) -> None:
         own, other = self._sides(turn.role)
         own.open.pop(turn.index, None)
-        own.recent.append(turn)
+        own.recent = [*own.recent[1 - _RECENT :], turn]
         for hole in (*other.undecided, other.hole):
             if hole is not None:
                 hole.hear(turn)
@@ -109,6 +108,17 @@ class OneWayAudio(Measure):
         own.known_to = max(own.known_to, turn.end_ms)
         if not own.open:
             own.fall_silent(other)
+
+    def deaf_since(self, track: str, going_on: Turn | None = None) -> Span | None:
+        """From the first to the last of the other's words in the silence in which `track` is now; None while it talks,
+        or the other has not. `going_on`: a turn of the other's, as long as it has lasted so far."""
+        hole = (self._caller if track == "caller" else self._agent).hole
+        if hole is None:
+            return None
+        first, last = hole.first, hole.last
+        if going_on is not None and going_on.end_ms > max(hole.start, going_on.start_ms):
+            first, last = min(first, max(going_on.start_ms, hole.start)), max(last, going_on.end_ms)
+        return Span(first, last) if first < last else None
 
     def stalled(self, track: Track, span: Span) -> None:
         own, other = self._sides(ROLE_OF_TRACK[track])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
-
 from connectors.inputs import Track
 from monitor.core.clock import Span
 from monitor.core.events import Turn
@@ -27,7 +25,7 @@ class ReplyWait:
     def __init__(self) -> None:
         self._caller_turn = -1  # the newest
         self._since: int | None = None
-        self._agent: deque[Turn] = deque(maxlen=_AGENT_TURNS)
+        self._agent: list[Turn] = []
         self._stalls = Stalls()
 
     @property
@@ -38,7 +36,7 @@ class ReplyWait:
     def started(self, turn: Turn) -> Span | None:
         """Somebody speaks."""
         if turn.role == "assistant":
-            self._agent.append(turn)
+            self._agent = [*self._agent[1 - _AGENT_TURNS :], turn]
         else:
             self._caller_turn = turn.index
         return self._over(turn.start_ms)

@@ -12,6 +12,13 @@ from monitor.core.measures.delays import Delays
 from monitor.core.measures.reply_wait import ReplyWait
 
 
+def is_reply(transition: Transition, from_turn: Turn, to_turn: Turn) -> bool:
+    """Whether the gap of a final transition is a response time: see `ResponseTime`."""
+    if transition.kind != "gap" or to_turn.role != "assistant":
+        return False
+    return from_turn.ended_by != "stall" and not to_turn.after_stall
+
+
 class ResponseTime(Measure):
     """The final user→assistant gaps of 0 and more, those that the consistency of the score rests on: `count`, and in
     seconds `p50`, `p95` (see `delays.percentile`), `max`, `mean`, `spread`. Overlaps are no response times. A user turn
@@ -35,9 +42,7 @@ class ResponseTime(Measure):
         self._wait.stalled(track, span)
 
     def transition(self, transition: Transition, from_turn: Turn, to_turn: Turn) -> None:
-        if transition.kind != "gap" or to_turn.role != "assistant":
-            return
-        if from_turn.ended_by != "stall" and not to_turn.after_stall:
+        if is_reply(transition, from_turn, to_turn):
             self._delays.add(transition.gap_ms)
 
     def waiting_ms(self, now_ms: int) -> int | None:

@@ -23,21 +23,22 @@ class Unanswered(Measure):
 
     def __init__(self, tracks: Collection[str]) -> None:
         super().__init__(tracks)
-        self._wait = ReplyWait()
+        self.wait = ReplyWait()
+        """Who waits for whom, for those who cannot wait for the end of it."""
         self._count = 0
         self._longest = 0
 
     def turn_started(self, turn: Turn) -> None:
-        self._over(self._wait.started(turn))
+        self._over(self.wait.started(turn))
 
     def turn_ended(self, turn: Turn) -> None:
-        self._over(self._wait.ended(turn))
+        self._over(self.wait.ended(turn))
 
     def stalled(self, track: Track, span: Span) -> None:
-        self._wait.stalled(track, span)
+        self.wait.stalled(track, span)
 
     def figures(self, duration_ms: int) -> dict[str, int | float | None]:
-        self._over(self._wait.close(duration_ms))
+        self._over(self.wait.close(duration_ms))
         if not self.both:
             return {"count": None, "longest": None}
         return {"count": self._count, "longest": seconds(self._longest) if self._count else None}

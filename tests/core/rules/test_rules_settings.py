@@ -1,0 +1,77 @@
+"""Every rule has its group of settings, with units in the names, and what makes no sense is refused in a sentence."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+import pytest
+
+from monitor.config import Config, ConfigError, known_keys, load
+from monitor.core.measures.panel import Panel
+from monitor.core.rules import RULES
+from monitor.core.rules.board import RuleBoard
+from monitor.core.rules.settings import RANGES, RISING, RulesSettings
+
+KEYS = [key.removeprefix("rules.") for key in known_keys() if key.startswith("rules.")]
+
+
+def test_a_rule_has_a_row_a_group_and_words_for_what_it_is() -> None:
+    assert sorted(row.name for row in RULES) == sorted(RulesSettings.__struct_fields__)
+    for row in RULES:
+        assert row.__doc__
+        group = getattr(RulesSettings(), row.name)
+        assert type(group).__doc__
+        assert {"enabled", "cooldown_s"} <= set(group.__struct_fields__)
+
+
+def test_the_defaults_are_those_of_the_metrics() -> None:
+    rules = Config().core.rules
+    spike = rules.barge_in_spike
+    assert (spike.warning_at, spike.critical_at, spike.clear_at, spike.cooldown_s) == (4, 5, 1, 120)
+    assert spike.baseline_share == 0.10
+    assert not rules.barge_in_count.enabled
+    assert (rules.dead_air.warning_after_s, rules.unanswered.warning_after_s) == (4, 6)
+    assert (rules.agent_talks_over.warning_overlaps, rules.agent_talks_over.window_turns) == (2, 5)
+    assert (rules.slow_response.min_replies, rules.one_way_audio.warning_after_s) == (10, 30)
+    on = [row.name for row in RULES if getattr(rules, row.name).enabled]
+    assert len(on) == len(RULES) - 1
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_every_number_has_its_range_and_what_is_beyond_is_refused(key: str) -> None:
+    if key.endswith(".enabled"):
+        return
+    low, high = RANGES[key]
+    for value in (low - 1, high + 1):
+        number = str(int(value)) if float(value).is_integer() else str(value)
+        with pytest.raises(ConfigError, match=rf"rules\.{re.escape(key)} must be a number from .* got "):
+            load(assignments=[f"rules.{key}={number}"])
+
+
+@pytest.mark.parametrize("group", RISING)
+def test_thresholds_that_can_never_end_are_refused(group: str) -> None:
+    lower, higher = RISING[group][0], RISING[group][-1]
+    settings = getattr(RulesSettings(), group)
+    least = max(RANGES[f"{group}.{higher}"][0], RANGES[f"{group}.{lower}"][0])
+    kind = type(getattr(settings, lower))
+    most = kind(min(RANGES[f"{group}.{lower}"][1], RANGES[f"{group}.{higher}"][1]))
+    swapped = dict.fromkeys(RISING[group][:-1], most) | {higher: kind(least)}
+    with pytest.raises(ValueError, match=rf"rules\.{group}\.\w+ must not be above rules\.{group}\.\w+"):
+        RulesSettings(**{group: msgspec.structs.replace(settings, **swapped)})
+
+
+def test_a_rule_is_set_in_a_file_the_environment_and_on_the_command_line(tmp_path) -> None:
+    file = tmp_path / "turnwatch.toml"
+    file.write_text("[rules.dead_air]\nwarning_after_s = 5\n[rules.barge_in_count]\nenabled = true\n")
+    config = load(file, {"TURNWATCH_RULES__UNANSWERED__ENABLED": "false"}, ["rules.barge_in_spike.warning_at=4.5"])
+    rules = config.core.rules
+    assert (rules.dead_air.warning_after_s, rules.dead_air.critical_after_s) == (5.0, 15.0)
+    assert (rules.barge_in_count.enabled, rules.unanswered.enabled) == (True, False)
+    assert rules.barge_in_spike.warning_at == 4.5
+
+
+def test_a_rule_that_is_off_is_not_there() -> None:
+    settings = load(assignments=[f"rules.{row.name}.enabled=false" for row in RULES]).core.rules
+    board = RuleBoard(settings, "call", ("caller", "agent"), Panel(("caller", "agent")))
+    assert (board.open, board.counts, board.wake) == ((), {}, None)
