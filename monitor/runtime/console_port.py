@@ -1,4 +1,5 @@
-"""The console port, for operators only. `GET /healthz`: whether calls are taken; `GET /api/calls`: how they stand."""
+"""The console port, for operators only. `GET /healthz`: whether calls are taken; `GET /api/calls`: how they stand;
+`GET /metrics`: for Prometheus."""
 
 from __future__ import annotations
 
@@ -19,6 +20,9 @@ from monitor.core.call import Status
 from monitor.core.clock import seconds
 from monitor.runtime.access import Doorkeeper
 
+Page = Callable[[str | None], Awaitable[tuple[bytes, str]]]
+"""What `Accept` a scraper sends -> the page's bytes and their content type."""
+
 Handler = Callable[[Request], Awaitable[Response]]
 
 
@@ -36,12 +40,26 @@ def call_row(status: Status) -> dict[str, Any]:
         "waiting": None if waiting is None else seconds(waiting),
         "turn_taking": {"score": status.score, "transitions": status.transitions},
         "relevancy": status.relevancy,
+        "alerts": [
+            {
+                "id": alert.id,
+                "rule": alert.rule,
+                "severity": alert.severity,
+                "message": alert.message,
+                "value": alert.value,
+                "threshold": alert.threshold,
+                "because": alert.because,
+                "since": seconds(alert.since_ms),
+            }
+            for alert in status.alerts
+        ],
         "awaited": {"verdicts": status.waiting_for_verdicts, "words": status.waiting_for_words},
     }
 
 
 class ConsolePort:
-    """Serves the port. `calls` and `program` are asked for each answer; `ready` says whether calls are taken."""
+    """Serves the port. `calls` and `program` are asked for each answer; `ready` says whether calls are taken.
+    `metrics`: the page for Prometheus, where there is one."""
 
     def __init__(
         self,
@@ -49,12 +67,16 @@ class ConsolePort:
         program: Callable[[], dict[str, Any]],
         ready: Callable[[], bool],
         doorkeeper: Doorkeeper,
+        metrics: Page | None = None,
     ) -> None:
         self._calls = calls
         self._program = program
         self._ready = ready
         self._doorkeeper = doorkeeper
+        self._metrics = metrics
         routes = [Route("/healthz", self._health), Route("/api/calls", self._guarded(self._list))]
+        if metrics is not None:
+            routes.append(Route("/metrics", self._guarded(self._scrape)))
         app = Starlette(routes=routes)
         # Its access log would hold tokens, and its own handling of signals is ours.
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # what strangers send is no trouble of ours
@@ -83,6 +105,11 @@ class ConsolePort:
 
     async def _list(self, _: Request) -> Response:
         return _json({"calls": [call_row(status) for status in self._calls()], "program": self._program()})
+
+    async def _scrape(self, request: Request) -> Response:
+        assert self._metrics is not None
+        body, content_type = await self._metrics(request.headers.get("accept"))
+        return Response(body, headers={"content-type": content_type, "vary": "accept"})
 
 
 class _Server(uvicorn.Server):

@@ -65,7 +65,14 @@ class Row(NamedTuple):
     make: str
 
 
-SINKS: dict[str, Row] = {}
+SINKS: dict[str, Row] = {
+    "events_file": Row("monitor.sinks.events_file.settings:EventsFileSettings", "monitor.sinks.events_file.sink:make"),
+    "history": Row("monitor.sinks.history.settings:HistorySettings", "monitor.sinks.history.sink:make"),
+    "mqtt": Row("monitor.sinks.mqtt.settings:MqttSettings", "monitor.sinks.mqtt.sink:make"),
+    "otel": Row("monitor.sinks.otel.settings:OtelSettings", "monitor.sinks.otel.settings:make"),
+    "prometheus": Row("monitor.sinks.prometheus.settings:PrometheusSettings", "monitor.sinks.prometheus.settings:make"),
+    "webhook": Row("monitor.sinks.webhook.settings:WebhookSettings", "monitor.sinks.webhook.sink:make"),
+}
 """By the name of the section. What a row names is loaded only where something is set in that section."""
 
 

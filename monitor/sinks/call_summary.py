@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from monitor.sinks.literal import literal
-from monitor.sinks.screen_line import Bit, Line, score_style
-from monitor.sinks.verdict_lines import summary_bits
+from monitor.sinks.screen_line import Bit, Line, Style, score_style
+from monitor.sinks.verdict_lines import summary_bits, transcription_bits
 
 LABEL_WIDTH = 15
 _KINDS = {
@@ -52,13 +52,15 @@ def _rows(summary: Mapping[str, Any]) -> Iterator[tuple[str, tuple[Bit, ...]]]:
         yield "trouble", (Bit(" · ".join(bad), "fair"),)
     relevancy = part("relevancy")
     if relevancy:
-        yield "relevancy", (*_score(relevancy.get("score")), *summary_bits(relevancy))
-    for name in ("alerts", "notices"):
+        few = (relevancy.get("unscored") or 0) > (relevancy.get("judged") or 0)
+        yield "relevancy", (*_score(relevancy.get("score"), "fair" if few else None), *summary_bits(relevancy))
+    if bits := transcription_bits(part("transcription")):
+        yield "transcriber", bits
+    styles: dict[str, Style] = {"alerts": "poor", "notices": "notice"}
+    for name, style in styles.items():
         if counts := part(name):
-            yield (
-                name,
-                (Bit(" · ".join(f"{literal(str(key), 40)} {count}" for key, count in counts.items()), "notice"),),
-            )
+            told = " · ".join(f"{literal(str(key), 40)} {count}" for key, count in counts.items())
+            yield name, (Bit(told, style),)
 
 
 def _troubles(summary: Mapping[str, Any]) -> Iterator[str]:
@@ -74,10 +76,11 @@ def _troubles(summary: Mapping[str, Any]) -> Iterator[str]:
         yield f"interrupted for nothing {number}×"
 
 
-def _score(score: float | None) -> tuple[Bit, ...]:
+def _score(score: float | None, style: Style | None = None) -> tuple[Bit, ...]:
+    """`style`: in place of the one that praises or blames."""
     if score is None:
         return (Bit("no score", "dim"),)
-    return (Bit(f"{score:.2f}", score_style(score), meter=score),)
+    return (Bit(f"{score:.2f}", style or score_style(score), meter=score),)
 
 
 def _people(caller: str, agent: str) -> tuple[Bit, ...]:

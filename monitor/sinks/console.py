@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
-from monitor.core.events import CallEnded, Event
+from monitor.core.events import AlertRaised, CallEnded, Event
 from monitor.sinks.drawing import Drawing, Tag, plain, tag_of
 from monitor.sinks.feed_lines import CallView
 from monitor.sinks.literal import literal
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 _REFRESH_S = 0.2
 _ERASE = "\r\x1b[2K"
+_BELL = "\a"
+_MOST_CALLS = 5000
+"""Calls remembered. The end of a call may never come where the screen was too slow."""
 
 
 class Advancing(Protocol):
@@ -42,7 +45,7 @@ class ConsoleSink:
     """The feed of all calls. `stream`: standard output unless told otherwise. `status`: how the calls that go on stand,
     asked five times a second on a terminal; without it there is no status line. `many`: mark each line with its call
     from the beginning (else from the second call on). `progress` is shown in the status line. `opening`: a line before
-    everything else.
+    everything else. `bell`: a terminal rings with each alert that is raised.
     """
 
     def __init__(
@@ -53,6 +56,7 @@ class ConsoleSink:
         many: bool = False,
         progress: Advancing | None = None,
         opening: str | None = None,
+        bell: bool = False,
     ) -> None:
         self._stream = stream if stream is not None else sys.stdout
         self._output = Output(self._stream)
@@ -60,6 +64,7 @@ class ConsoleSink:
         self._progress = progress
         self._many = many
         self._opening = opening
+        self._bell = bell
         self._views: dict[str, CallView] = {}
         self._seen = 0
         self._drawing: Drawing | None = None
@@ -83,17 +88,21 @@ class ConsoleSink:
         if view is None:
             view = self._views[event.call] = CallView(event.call, self._seen)
             self._seen += 1
+            if len(self._views) > _MOST_CALLS:
+                del self._views[next(iter(self._views))]
             self._many = self._many or self._seen > 1
         lines = view.lines(event)
         if isinstance(event, CallEnded):
             del self._views[event.call]
         if not lines:
             return
-        tag = tag_of(event.call, view.number) if self._many else None
+        tag = tag_of(view.name, view.number) if self._many else None
+        rings = self._bell and isinstance(event, AlertRaised) and self._output.terminal
+        bell = _BELL if rings else ""
         if self._drawing is None:
-            self._output.write("".join(f"{plain(line, tag)}\n" for line in lines))
+            self._output.write(bell + "".join(f"{plain(line, tag)}\n" for line in lines))
         else:
-            self._above_status(self._drawing, lines, tag)
+            self._above_status(self._drawing, lines, tag, bell)
 
     async def close(self) -> None:
         """Take the status line away. What was shown stays."""
@@ -106,9 +115,9 @@ class ConsoleSink:
             with suppress(OSError):
                 self._output.write(_ERASE)
 
-    def _above_status(self, drawing: Drawing, lines: list[Line], tag: Tag | None) -> None:
+    def _above_status(self, drawing: Drawing, lines: list[Line], tag: Tag | None, bell: str) -> None:
         """In one write, so that nothing flickers."""
-        text = "".join(f"{drawing.line(line, tag)}\n" for line in lines)
+        text = bell + "".join(f"{drawing.line(line, tag)}\n" for line in lines)
         if self._bottom:
             text = f"{_ERASE}{text}{self._bottom}"
         self._output.write(text)

@@ -25,6 +25,7 @@ _COLOURS: dict[Style, str] = {
     "dim": "dim",
     "strong": "bold",
     "call": "bold",
+    "fleet": "bold",
     "caller": "bold cyan",
     "agent": "bold magenta",
     "good": "green",
@@ -32,6 +33,9 @@ _COLOURS: dict[Style, str] = {
     "poor": "bold red",
     "notice": "yellow",
     "words": "italic",
+    "info": "bold cyan",
+    "warning": "bold black on yellow",
+    "critical": "bold white on red",
 }
 _TAG_COLOURS = ("blue", "green", "bright_blue", "yellow", "bright_cyan", "bright_magenta", "bright_green", "red")
 
@@ -124,6 +128,8 @@ class Drawing:
             return mark + " " * indent, used + indent
         at = clock(line.at_ms)
         sign_style: Style = line.who if line.sign in ("turn", "gap", "small") else "notice"
+        if line.sign == "alert" and line.what:
+            sign_style = line.what[0].style
         # A turn's bar says what the sign would say.
         sign = "" if line.bar_ms is not None else self.paint(SIGNS[line.sign], sign_style) + " "
         who = self.paint(f"{line.who:<6}", line.who)

@@ -7,6 +7,7 @@
 | the floor passes | at once; again when it is final, if that says something new (how long an overlap was) |
 | an overlap that was none | that it is taken back |
 | a verdict of relevancy | one; a "no" with its reason and the words |
+| an alert is raised, also to a higher severity | what it is, and what to look at; one when it is over |
 | a notice, the call's start | one |
 | the call's end | its summary |
 """
@@ -17,6 +18,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from monitor.core import events
+from monitor.core.fleet.alerts import SOURCE as FLEET
+from monitor.sinks.alert_lines import MOST_OPEN, cleared_lines, raised_lines
 from monitor.sinks.call_summary import summary_lines
 from monitor.sinks.literal import literal
 from monitor.sinks.screen_line import Bit, Line, Style
@@ -36,12 +39,16 @@ class _Told(NamedTuple):
 
 
 class CallView:
-    """What the screen remembers of a call that goes on. `number` counts the calls seen; `speaking`: open turns."""
+    """What the screen remembers of a call that goes on. `number` counts the calls seen; `speaking`: open turns;
+    `alerts`: those that are open, by id; `name`: what marks its lines among others."""
 
     def __init__(self, call: str, number: int) -> None:
         self.call = call
         self.number = number
         self.speaking: dict[int, events.Turn] = {}
+        self.name = call
+        self.alerts: dict[str, events.Alert] = {}
+        self._across = False
         self._told: dict[tuple[int, int], _Told] = {}
         self._roles: dict[int, str] = {}
         self._words: dict[int, str] = {}
@@ -54,6 +61,10 @@ class CallView:
 
     def started(self, event: events.CallStarted) -> list[Line]:
         """`call.started`."""
+        if event.source == FLEET:
+            # It stands for the alerts across an agent's calls: there is nothing to say before the first of them.
+            self._across, self.name = True, f"fleet {event.agent_id}"
+            return []
         about = [event.source, *([f"agent {event.agent_id}"] if event.agent_id else [])]
         about += [f"{key}={value}" for key, value in list(event.labels.items())[:8]]
         for track in ("caller", "agent"):
@@ -139,6 +150,18 @@ class CallView:
         """`relevancy.scored`."""
         return conversation_lines(event)
 
+    def raised(self, event: events.AlertRaised) -> list[Line]:
+        """`alert.raised`."""
+        before = self.alerts.get(event.alert.id)
+        self.alerts[event.alert.id] = event.alert
+        _drop_oldest(self.alerts, MOST_OPEN)
+        return raised_lines(event.at_ms, event.alert, before)
+
+    def cleared(self, event: events.AlertCleared) -> list[Line]:
+        """`alert.cleared`."""
+        self.alerts.pop(event.alert.id, None)
+        return cleared_lines(event.at_ms, event.alert)
+
     def notice(self, event: events.Notice) -> list[Line]:
         """`notice`."""
         many = f" ({event.count}×)" if event.count > 1 else ""
@@ -148,6 +171,8 @@ class CallView:
 
     def ended(self, event: events.CallEnded) -> list[Line]:
         """`call.ended`."""
+        if self._across:
+            return []
         bits = (Bit(literal(self.call, 60), "strong"), Bit(f" ended: {event.cause.replace('_', ' ')}"))
         return [Line(event.at_ms, "call", "end", bits), *summary_lines(event.summary)]
 
@@ -157,9 +182,9 @@ class CallView:
             _drop_oldest(self._words)
 
 
-def _drop_oldest(remembered: dict[Any, Any]) -> None:
+def _drop_oldest(remembered: dict[Any, Any], most: int = 64) -> None:
     """Neighbouring turns are all that matters: an unending call must not be remembered whole."""
-    while len(remembered) > 64:
+    while len(remembered) > most:
         del remembered[next(iter(remembered))]
 
 
@@ -197,6 +222,8 @@ _WRITERS: dict[str, Callable[[CallView, Any], list[Line]]] = {
     "transition.withdrawn": CallView.withdrawn,
     "relevancy.judged": CallView.judged,
     "relevancy.scored": CallView.conversation,
+    "alert.raised": CallView.raised,
+    "alert.cleared": CallView.cleared,
     "notice": CallView.notice,
     "call.ended": CallView.ended,
 }

@@ -5,7 +5,24 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-Style = Literal["", "dim", "strong", "call", "caller", "agent", "good", "fair", "poor", "notice", "words"]
+Style = Literal[
+    "",
+    "dim",
+    "strong",
+    "call",
+    "fleet",
+    "caller",
+    "agent",
+    "good",
+    "fair",
+    "poor",
+    "notice",
+    "words",
+    "info",
+    "warning",
+    "critical",
+]
+"""How a piece looks, by what it is; `info`, `warning` and `critical` are the severities of alerts."""
 
 SIGNS = {
     "gap": "→",
@@ -18,6 +35,7 @@ SIGNS = {
     "end": "■",
     "yes": "✓",
     "no": "✗",
+    "alert": "!",
     "": " ",
 }
 """What stands before a line, by what happened; each is one cell wide."""
@@ -45,8 +63,8 @@ class Bit(NamedTuple):
 
 class Line(NamedTuple):
     """One line of the feed. `at_ms`: media time; None for a line that belongs to the one above. `who`: `caller`,
-    `agent`, `call` or empty. `sign`: a key of `SIGNS`. `bar_ms`: a duration to be drawn as a bar. `words`: what was
-    said, shown as far as there is room. `score`: of this transition; `running`: of the call after it."""
+    `agent`, `call`, `fleet` or empty. `sign`: a key of `SIGNS`. `bar_ms`: a duration to be drawn as a bar. `words`:
+    what was said, shown as far as there is room. `score`: of this transition; `running`: of the call after it."""
 
     at_ms: int | None
     who: Style = ""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from monitor.core.events import Relevancy, Turn
+from monitor.core.events import Alert, Relevancy, Turn
+from monitor.sinks.alert_lines import open_bits, rank
 from monitor.sinks.drawing import tag_of
 from monitor.sinks.feed_lines import CallView
 from monitor.sinks.screen_line import Bit, Style, score_style
@@ -55,22 +56,27 @@ class _Now(NamedTuple):
 
 def status_bits(states: Sequence[Standing], views: Mapping[str, CallView]) -> list[Bit]:
     """The line for the calls that go on; empty if there are none. The most pressing call comes first where there are
-    several, since what does not fit is left away at the end."""
+    several (one with an alert, then one that waits), since what does not fit is left away at the end."""
     going = [state for state in states if not state.ended and state.call]
     if not going:
         return []
     if len(going) == 1:
         (state,) = going
         minutes, seconds = divmod(state.now_ms // 1000, 60)
-        bits = [Bit(f" {minutes:02d}:{seconds:02d}  ", "dim"), *_now_bits(_now(state, views.get(state.call)))]
+        view = views.get(state.call)
+        bits = [Bit(f" {minutes:02d}:{seconds:02d}  ", "dim"), *_now_bits(_now(state, view))]
         # The score keeps its place while the words before it change.
         bits.append(Bit(" " * max(0, _NOW_CELLS - sum(len(bit.text) for bit in bits[1:]))))
         if state.score is not None:
             transitions = f"{state.transitions} transition{'s' if state.transitions != 1 else ''}"
             bits += [Bit("  call ", "dim"), _score(state.score, meter=True), Bit(f" {transitions}", "dim")]
+        # Alerts across calls are among the views as well, under a name of their own.
+        bits += open_bits([alert for each in views.values() for alert in _alerts(each)], short=False)
         return [*bits, *standing_bits(state.relevancy, state.waiting_for_verdicts, state.closing)]
     bits = [Bit(f" {len(going)} calls ", "strong")]
-    for state in sorted(going, key=lambda each: -(each.waiting_ms or 0)):
+    if many := sum(len(view.alerts) for view in views.values()):
+        bits.append(Bit(f"{many} alert{'s' if many != 1 else ''} ", "poor"))
+    for state in sorted(going, key=lambda each: (-rank(_alerts(views.get(each.call))), -(each.waiting_ms or 0))):
         view = views.get(state.call)
         name = tag_of(state.call, view.number if view else 0).text
         bits += [Bit(" │ ", "dim"), Bit(f"{name} "), *_now_bits(_now(state, view))]
@@ -78,7 +84,13 @@ def status_bits(states: Sequence[Standing], views: Mapping[str, CallView]) -> li
             bits += [Bit(" "), _score(state.score, meter=False)]
         if state.relevancy is not None and state.relevancy.score is not None:
             bits += [Bit(" rel ", "dim"), _score(state.relevancy.score, meter=False)]
+        bits += open_bits(_alerts(view), short=True)
     return bits
+
+
+def _alerts(view: CallView | None) -> list[Alert]:
+    """The alerts of a call that are open."""
+    return list(view.alerts.values()) if view else []
 
 
 def _score(score: float, meter: bool) -> Bit:

@@ -130,6 +130,35 @@ class Script:
         """Something about the feed."""
         return self.add(events.Notice, at, kind=kind, track=track, count=count, message=message)
 
+    def alerts(self, at: int, rule: str = "dead_air", severity: str = "warning", **fields: Any) -> Script:
+        """An alert is raised."""
+        return self.add(events.AlertRaised, at, alert=self.alert(rule, severity, **{"since_ms": at, **fields}))
+
+    def clears(self, at: int, rule: str = "dead_air", severity: str = "warning", **fields: Any) -> Script:
+        """An alert is over."""
+        return self.add(events.AlertCleared, at, alert=self.alert(rule, severity, **{"until_ms": at, **fields}))
+
+    def alert(self, rule: str, severity: str, **fields: Any) -> events.Alert:
+        """An alert of this call."""
+        given = {
+            "id": f"{self.call}/{rule}/1",
+            "scope": "call",
+            "message": f"there is {rule}",
+            "value": 5.0,
+            "threshold": 4.0,
+            "because": (1, 2),
+            "since_ms": 0,
+            **fields,
+        }
+        return events.Alert(rule=rule, severity=severity, **given)  # type: ignore[arg-type]
+
+    def judged(self, at: int, index: int, verdict: str = "yes", reason: str | None = None) -> Script:
+        """An assistant turn has its verdict."""
+        turn = Turn(index=index, role="assistant", start_ms=0)
+        score = events.Relevancy(1.0, 1, 1, 0, 1)
+        fields = {"window": (index,), "batch": 0, "judge": "a judge", "relevancy": score}
+        return self.add(events.RelevancyJudged, at, turn=turn, verdict=verdict, reason=reason, **fields)
+
     def hangs_up(self, at: int, cause: str = "hangup", **summary: Any) -> Script:
         """The call is over."""
         return self.add(events.CallEnded, at, cause=cause, summary={"duration": at / 1000, **summary})

@@ -130,12 +130,12 @@ def test_lines_are_marked_from_the_second_call_on() -> None:
 
 
 def test_an_event_of_a_new_kind_is_named() -> None:
-    class AlertRaised(events.Event, frozen=True, kw_only=True):
-        type = "alert.raised"
+    class AgentChanged(events.Event, frozen=True, kw_only=True):
+        type = "agent.changed"
         message: str
 
-    assert show(Script().add(AlertRaised, 60_000, message="slow\x1b").told) == [
-        "01:00.000          · alert.raised slow\\x1b"
+    assert show(Script().add(AgentChanged, 60_000, message="slow\x1b").told) == [
+        "01:00.000          · agent.changed slow\\x1b"
     ]
 
 

@@ -120,7 +120,10 @@ def test_on_a_real_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     try:
         with open(slave, "w", encoding="utf-8", closefd=False) as terminal:
             _deliver_all(lambda: ConsoleSink(terminal, lambda: [state(now_ms=1000)]))
-        text = os.read(master, 65536).decode()
+        shown = b""
+        while b"notices" not in shown:  # it comes in pieces
+            shown += os.read(master, 65536)
+        text = shown.decode()
         assert "\x1b[1;35magent " in text
         assert "━━━━━━" in text
     finally:

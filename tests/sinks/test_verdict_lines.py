@@ -10,8 +10,10 @@ import pytest
 from monitor.core import events
 from monitor.core.call import Status
 from monitor.core.events import Relevancy, Turn
+from monitor.sinks.call_summary import summary_lines
 from monitor.sinks.console import ConsoleSink
 from monitor.sinks.status_line import status_bits
+from monitor.sinks.verdict_lines import summary_bits
 from tests.sinks.screens import Screen, bare, show, state, terminal_of
 
 ENDED = Turn(index=3, role="assistant", start_ms=1000, duration_ms=2000, ended_by="silence", text="We open at eight.")
@@ -106,15 +108,45 @@ def test_the_feed_begins_with_who_judges() -> None:
     assert screen.getvalue() == "relevancy: local, approximate\n"
 
 
-def test_the_summary_tells_what_it_rests_on_and_what_it_took() -> None:
-    from monitor.sinks.verdict_lines import summary_bits
+NOTHING = {"score": None, "relevant": 0, "judged": 0, "unscored": 0, "requests": 0}
+SPENT = {"requests": 3, "tokens": {"input": 2100, "output": 260}, "cost_usd": 0.0123}
 
-    spent = {"requests": 3, "tokens": {"input": 2100, "output": 260}, "cost_usd": 0.0123}
-    (bit,) = summary_bits({"score": 0.8, "relevant": 4, "judged": 5, "unscored": 2, **spent})
-    assert bit.text == "  4 of 5 answers to the point · 2 not judged · 3 requests · 2,360 tokens, $0.0123"
-    (bit,) = summary_bits({"score": None, "relevant": 0, "judged": 0, "unscored": 0, "requests": 0})
-    assert bit.text == "  no answer whose words are known"
-    (bit,) = summary_bits({"score": None, "relevant": 0, "judged": 0, "unscored": 8, "requests": 3})
-    assert bit.text == "  8 not judged · 3 requests"
-    (bit,) = summary_bits({"score": None, "relevant": None, "judged": 1, "unscored": 0, "requests": 1})
-    assert bit.text == "  over 1 answer · 1 request"
+
+@pytest.mark.parametrize(
+    ("relevancy", "told"),
+    [
+        (
+            {"score": 0.8, "relevant": 4, "judged": 5, "unscored": 2, **SPENT},
+            "4 of 5 answers to the point · 2 not judged · 3 requests · 2,360 tokens, $0.0123",
+        ),
+        (NOTHING, "no answer whose words are known"),
+        ({**NOTHING, "unscored": 8, "requests": 3}, "8 not judged · 3 requests"),
+        ({**NOTHING, "relevant": None, "judged": 1, "requests": 1}, "over 1 answer · 1 request"),
+        ({**NOTHING, "not_asked": {"no_words": 2}}, "2 not asked about, without words"),
+        (
+            {"score": 1.0, "relevant": 3, "judged": 3, "not_asked": {"interaction": 1, "no_words": 2}},
+            "3 of 3 answers to the point · 1 not asked about, not the last of an interaction · "
+            "2 not asked about, without words",
+        ),
+        ({**NOTHING, "not_asked": {"new\x1b[2J": 1}}, r"1 not asked about, new\x1b[2J"),
+    ],
+)
+def test_the_summary_tells_what_it_rests_on_and_what_it_took(relevancy: dict[str, Any], told: str) -> None:
+    assert "".join(bit.text for bit in summary_bits(relevancy)) == f"  {told}"
+
+
+def test_where_most_turns_have_no_verdict_that_stands_out_and_the_score_does_not_shine() -> None:
+    relevancy = {"score": 1.0, "relevant": 1, "judged": 1, "unscored": 4}
+    (line,) = (line for line in summary_lines({"relevancy": relevancy}) if line.what[0].text.startswith("relevancy"))
+    assert [(bit.text, bit.style) for bit in line.what[1:]] == [
+        ("1.00", "fair"),
+        ("  1 of 1 answer to the point", "dim"),
+        (" · 4 not judged", "fair"),
+    ]
+
+
+def test_the_summary_tells_what_the_transcriber_did() -> None:
+    took = {"turns": 4, "worded": 3, "lost": 1, "requests": 5, "seconds": 12.3, "cost_usd": 0.0031}
+    (line,) = (line for line in summary_lines({"transcription": took}) if "transcriber" in line.what[0].text)
+    assert line.what[1].text == "3 of 4 turns with words · 1 without sound · 12.3 s of sound, $0.0031"
+    assert not [line for line in summary_lines({"transcription": None}) if "transcriber" in line.what[0].text]
