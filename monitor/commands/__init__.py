@@ -18,7 +18,7 @@ from __future__ import annotations
 import argparse
 from typing import Protocol
 
-from monitor.commands import demo, serve, watch
+from monitor.commands import calls, demo, fleet, serve, watch
 
 __all__ = ["COMMANDS", "Command"]
 
@@ -42,4 +42,4 @@ class Command(Protocol):
         ...
 
 
-COMMANDS: dict[str, Command] = {"demo": demo, "watch": watch, "serve": serve}
+COMMANDS: dict[str, Command] = {"demo": demo, "watch": watch, "serve": serve, "fleet": fleet, "calls": calls}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from monitor.commands import options
+from monitor.commands import options, sinks
 from monitor.commands.failure import DONE, SOURCE, WRONG, Failure
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `demo` takes."""
     options.add_speed(parser)
     options.add_judge(parser)
+    sinks.add_bell(parser)
     options.add_output(parser)
 
 
@@ -68,6 +69,7 @@ async def _demo(arguments: argparse.Namespace, config: Config, stop: Stop) -> in
         status=lambda: demo.calls,
         patient=arguments.speed != 1.0,
         opening=judge_line(config.core.relevancy),
+        bell=arguments.bell,
     )
     stop.when_wanted(demo.stop)
     stop.when_wanted(delivery.hurry)

@@ -15,15 +15,16 @@ if TYPE_CHECKING:
     from monitor.config import Config
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
-    """What comes out, and by which settings."""
+def add_output(parser: argparse.ArgumentParser, *, tape: bool = True) -> None:
+    """What comes out, and by which settings. `tape`: whether it hears calls, and can keep them."""
     group = parser.add_argument_group("output")
     group.add_argument(
         "--json", action="store_true", help="events as JSON Lines on standard output, nothing else there"
     )
-    group.add_argument(
-        "--tape", metavar="DIR", help="keep each call as DIR/<call>.tape: everything heard, for a replay"
-    )
+    if tape:
+        group.add_argument(
+            "--tape", metavar="DIR", help="keep each call as DIR/<call>.tape: everything heard, for a replay"
+        )
     settings = parser.add_argument_group("settings")
     settings.add_argument("--config", metavar="FILE", help="a TOML file with settings, one table a section")
     settings.add_argument(
@@ -57,27 +58,29 @@ def add_judge(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--judge-base-url", metavar="URL", help="where its server is, as in http://127.0.0.1:8000/v1")
 
 
-_MODES = {"off": "off", "openai": "llm", "jev": "system_one", "local": "local"}
-
-
 def _judge(text: str) -> str:
-    if text in _MODES or (text.startswith("scripted:") and text != "scripted:"):
-        return text
-    raise argparse.ArgumentTypeError(f"{text} is none of {', '.join(_MODES)}, scripted:FILE")
+    from monitor.runtime.judging import JUDGES, named
+
+    try:
+        named(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    if text not in JUDGES and not text.startswith("scripted:"):
+        raise argparse.ArgumentTypeError(f"{text} is none of {', '.join(JUDGES)}, scripted:FILE")
+    return text
 
 
 def _judge_settings(arguments: argparse.Namespace, config: Config) -> tuple[str, ...]:
     """Assignments for what was said of the judge on the command line; `config` is what was set elsewhere."""
+    from monitor.runtime.judging import named
+
     judge, model, base_url = arguments.judge, arguments.judge_model, arguments.judge_base_url
     mode: str = config.relevancy.eval_mode
     given = {}
     if judge is None and (model or base_url) and mode in ("off", "local"):
         judge = "openai"  # a model or a server is named, so it is to be asked
-    if judge is not None and judge.startswith("scripted:"):
-        given["script"] = judge.removeprefix("scripted:")
-        mode = "scripted"
-    elif judge is not None and not (judge == "jev" and mode == "hybrid"):
-        mode = _MODES[judge]
+    if judge is not None and not (judge == "jev" and mode == "hybrid"):
+        mode, given["script"] = named(judge)
     if judge in ("off", "local") or mode == "scripted":
         model = base_url = None
     prefix = "system_one_" if judge == "jev" or mode == "system_one" else ""

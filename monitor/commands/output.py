@@ -42,16 +42,18 @@ def add_stdout(
     progress: Progress | None = None,
     patient: bool = True,
     opening: str | None = None,
+    bell: bool = False,
 ) -> None:
     """Events to standard output: as JSON Lines, or as a feed for people. `status`: how the calls stand that go on.
-    `patient`: the calls can wait for whoever reads. `opening`: what people are told first."""
+    `patient`: the calls can wait for whoever reads. `opening`: what people are told first.
+    `bell`: alerts ring at a terminal."""
     if sys.stdout is None:
         raise Failure(SOURCE, "there is no standard output to write to")
     sink: Sink
     if json:
         sink = JsonLinesSink(sys.stdout.buffer)
     else:
-        sink = ConsoleSink(status=status, many=many, progress=progress, opening=opening)
+        sink = ConsoleSink(status=status, many=many, progress=progress, opening=opening, bell=bell)
     delivery.add(OUTPUT, sink, own_thread=True, patient=patient)
 
 

@@ -23,7 +23,8 @@ Waits for calls on the ingest port, and watches all that come in:
   ws://HOST:PORT/v1/convai/conversation     a relay to ElevenLabs: clients take it as their base URL
   ws://HOST:PORT/twilio                     Twilio media streams: <Start><Stream track="both_tracks" url="wss://...">
 
-The relay passes every frame on untouched and listens beside it. The console port is for you: /healthz, /api/calls.
+The relay passes every frame on untouched and listens beside it. The console port is for you: /healthz, /api/calls, and
+/metrics for Prometheus.
 """
 
 EXAMPLES = """\
@@ -82,18 +83,22 @@ async def _serve(arguments: argparse.Namespace, config: Config, stop: Stop) -> i
     from monitor.runtime.hearing import NoDetector
     from monitor.runtime.judging import NoJudge
     from monitor.runtime.serve import Service
+    from monitor.sinks.prometheus.folding import Metrics
 
     delivery = Delivery()
-    sinks.attach(delivery, config)
+    sinks.attach(delivery, config, across_calls=config.fleet.enabled)
+    metrics = Metrics(config.sink("prometheus"))
+    delivery.add("prometheus", metrics, own_thread=True)
+    tapes = options.tape_folder(arguments)
     try:
-        service = Service(config, delivery.deliver, tape_dir=options.tape_folder(arguments))
+        service = Service(config, delivery.deliver, tape_dir=tapes, figures=delivery.figures, metrics=metrics)
         await service.start()
     except (ConfigError, SourceError, NoJudge) as error:
         raise Failure(WRONG, str(error)) from error
     except (ConnectorError, NoDetector) as error:
         raise Failure(SOURCE, str(error)) from error
-    opening = judge_line(config.core.relevancy)
-    add_stdout(delivery, json=arguments.json, status=lambda: service.calls, patient=False, opening=opening)
+    opening, bell = judge_line(config.core.relevancy), arguments.bell
+    add_stdout(delivery, json=arguments.json, status=lambda: service.calls, patient=False, opening=opening, bell=bell)
     print(_welcome(service), file=sys.stderr, flush=True)
     await stop.wait()
     await service.stop()

@@ -111,6 +111,9 @@ def _open(arguments: argparse.Namespace, config: Config, bench: Bench) -> list[W
     known = options.source_options(arguments)
     if sum(word.partition("?")[0] == "pcm:-" for word in arguments.sources) > 1:
         raise Failure(WRONG, "standard input can be read only once")
+    if arguments.transcript and len(arguments.sources) > 1:
+        own = "each recording can have its own: wav:call.wav?transcript=FILE"
+        raise Failure(WRONG, f"--transcript holds the words of one recording, and there are several sources; {own}")
     try:
         return [
             watch(word, config=config, speed=arguments.speed, tape_dir=tapes, options=known, bench=bench, names=names)
@@ -138,6 +141,7 @@ async def _watch(arguments: argparse.Namespace, config: Config, bench: Bench, ca
         many=len(calls) > 1,
         progress=progress,
         opening=judge_line(config.core.relevancy, tapes_only=_tapes_only(arguments)),
+        bell=arguments.bell,
     )
 
     def end_all() -> None:

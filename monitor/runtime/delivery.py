@@ -2,8 +2,9 @@
 
 Each sink is served by a task of its own, or, where it may block (a terminal, a pipe), by a thread of its own with its
 own event loop. A sink that raises is closed and gets no more events; the reason is logged and kept in `failures`. A
-full queue drops events of that sink alone, counts them, and logs how many once it has caught up. For a recording, whose
-pace is ours, a sink may be `patient`: then the call waits for it and nothing is dropped.
+full queue drops events of that sink alone, counts them, and logs that it does, and how many once it has caught up.
+Alerts, and the start and the end of a call, push others out. For a recording, whose pace is ours, a sink may be
+`patient`: then the call waits for it and nothing is dropped.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 
-from monitor.core.events import AlertCleared, AlertRaised, Event
+from monitor.core.events import AlertCleared, AlertRaised, CallEnded, CallStarted, Event
+from monitor.runtime.loose_threads import LooseThreads
 from monitor.sinks import Measured, Sink
 
 log = logging.getLogger("turnwatch.delivery")
 
-_ALERTS = (AlertRaised, AlertCleared)
+_KEPT = (AlertRaised, AlertCleared, CallStarted, CallEnded)
+"""What gives way only to others of these when a queue is full."""
 
 MAX_WAITING = 1000
 """Events that may wait for one sink."""
@@ -38,7 +41,7 @@ class _Outlet:
         self.patient = patient
         self._waiting: deque[Event] = deque()
         self._changing = threading.Lock()  # appending is safe without it; looking through the queue is not
-        self._closing = False
+        self._behind = self._closing = False
         self._home = self._loop = asyncio.get_running_loop()
         self._wake = asyncio.Event()
         self._room = asyncio.Event()
@@ -70,6 +73,7 @@ class _Outlet:
             if self.dropped > told:
                 log.warning("%s fell behind: %d events were not given to it", self.name, self.dropped - told)
                 told = self.dropped
+            self._behind = False
             if self._closing and not self._waiting:
                 return
             self._wake.clear()
@@ -88,6 +92,7 @@ class _Outlet:
 
         async def serve() -> None:
             self._loop = asyncio.get_running_loop()
+            self._loop.set_default_executor(LooseThreads())
             started.set()
             await self.serve()
 
@@ -113,19 +118,25 @@ class _Outlet:
             self._on(self._loop, self._wake.set)
 
     def _make_room(self, event: Event) -> bool:
-        """Something is dropped: `event` itself, unless that is an alert; an alert gives way only to another."""
+        """Something is dropped: `event` itself, unless it is one of those that are kept before others."""
+        if not self._behind:
+            self._behind = True
+            log.warning("%s is too slow: %d events wait for it, and further ones are dropped", self.name, MAX_WAITING)
         self.dropped += 1
-        if not isinstance(event, _ALERTS):
+        if not isinstance(event, _KEPT):
             return False
         with self._changing:
-            place = next((place for place, one in enumerate(self._waiting) if not isinstance(one, _ALERTS)), 0)
+            place = next((place for place, one in enumerate(self._waiting) if not isinstance(one, _KEPT)), 0)
             if self._waiting:
                 del self._waiting[place]
         return True
 
     def figures(self) -> dict[str, float]:
         """How the sink is doing, in numbers by name."""
-        own = self._sink.figures() if isinstance(self._sink, Measured) else {}
+        own: dict[str, float] = {}
+        if isinstance(self._sink, Measured):
+            with suppress(Exception):  # figures are for looking at: a fault in them ends nothing
+                own = self._sink.figures()
         up = self.failure is None and not self.done.is_set()
         return {**own, "waiting": len(self._waiting), "overflowed": self.dropped, "up": float(up)}
 

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import msgspec
 
 from connectors.base import ConnectorError
-from connectors.inputs import CallEnded, CallStarted, Input, Notice
+from connectors.inputs import CallEnded, CallStarted, FleetView, Input, Notice
 from monitor.core import events
 from monitor.core.call import Status
 from monitor.core.events import Cause, Event
@@ -59,10 +59,14 @@ class Core(Protocol):
 NewTape = Callable[[str], TapeWriter]
 """Makes the tape of the call with this id. Raises ConnectorError where it cannot."""
 
+View = Callable[[str | None], FleetView | None]
+"""What is known across calls about the agent with this id; None while that is nothing."""
+
 
 class Listener:
     """Listens to one call. `ended` once its last event is out; `cause` is then why. `failed`: because of the core.
-    `tape_failed`: a tape was wanted and is not whole. `names`: gives each call of a program its own.
+    `tape_failed`: a tape was wanted and is not whole. `names`: gives each call of a program its own. `view`: what the
+    call begins with, right behind `CallStarted`; a tape has its own.
 
     `bench`: the judge and the transcriber; None where a tape holds their answers: `replay`.
     """
@@ -76,6 +80,7 @@ class Listener:
         stands_still: bool = False,
         replay: bool = False,
         names: CallNames | None = None,
+        view: View | None = None,
     ) -> None:
         self._core = core
         self._new_tape = new_tape
@@ -96,6 +101,7 @@ class Listener:
         self.failed = False
         self.tape_failed = False
         self._names = None if replay else names
+        self._view = None if replay else view
 
     @property
     def status(self) -> Status:
@@ -188,6 +194,9 @@ class Listener:
                 started = msgspec.structs.replace(started, call=self._names.own(started.call))
                 batch = [started, *batch[1:]]
             self._call = started.call
+            known = None if self._view is None else self._view(started.agent_id)
+            if known is not None:
+                batch = [started, known, *batch[1:]]
             failure = self._start_tape(self._call)
         if self._tape is not None:
             self._tape.write(batch)

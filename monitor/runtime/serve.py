@@ -12,9 +12,9 @@ import asyncio
 import logging
 import socket
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -26,18 +26,24 @@ from monitor.core.events import Event
 from monitor.runtime.access import Address, Doorkeeper, NotAnAddress, parse_address
 from monitor.runtime.console_port import ConsolePort
 from monitor.runtime.endpoints import endpoints
+from monitor.runtime.fleet_service import fleet_service
 from monitor.runtime.gauges import Gauges, LoopLag
 from monitor.runtime.hearing import CallMonitor
 from monitor.runtime.ingest_port import IngestPort
 from monitor.runtime.inquiry import bench_for
+from monitor.runtime.metrics_page import MetricsPage
 from monitor.runtime.switchboard import Switchboard
 from monitor.runtime.watch import NewCore, tapes_in
+
+if TYPE_CHECKING:
+    from monitor.sinks.prometheus.folding import Metrics
 
 log = logging.getLogger("turnwatch.serve")
 
 
 class Service:
-    """Both ports and every call that comes in. `deliver` takes the events of all calls.
+    """Both ports and every call that comes in. `deliver` takes the events of all calls. `figures`: how the sinks behind
+    it are doing, by name. `metrics`: what `/metrics` answers; it is to be one of these sinks.
 
     Raises `ConfigError` where the settings are wrong, among them a port beyond loopback without a token, `SourceError`
     for a connector's own, `NoDetector` and `NoJudge`. Nothing is bound or runs before `start`.
@@ -50,19 +56,24 @@ class Service:
         *,
         tape_dir: Path | None = None,
         new_core: NewCore = CallMonitor,
+        figures: Callable[[], Mapping[str, Mapping[str, float]]] = dict,
+        metrics: Metrics | None = None,
     ) -> None:
+        self._figures = figures
         self._settings = config.serve
         self.ingest, self.console = _addresses(config)
         self.gauges = Gauges()
         new_core(config.core)  # whatever keeps a core from being made is told now, not with the first call
         self._bench = bench_for(config)
+        self._fleet = fleet_service(config, deliver)
         self._switchboard = Switchboard(
             lambda: new_core(config.core),
-            deliver,
+            self._fleet.deliver,
             new_tape=tapes_in(tape_dir, config.core),
             bench=self._bench,
             max_calls=self._settings.max_calls,
             gauges=self.gauges,
+            view=self._fleet.view,
         )
         self._lag = LoopLag()
         self._endpoints = endpoints(config, self._switchboard)
@@ -73,6 +84,7 @@ class Service:
             self.program,
             lambda: self._ingest_port.ready,
             Doorkeeper(None) if self.console.loopback else doorkeeper,
+            None if metrics is None else MetricsPage(metrics, lambda: self.calls, self.program),
         )
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -86,7 +98,7 @@ class Service:
         told = {"loop_lag_ms": self._lag.worst_ms, **msgspec.structs.asdict(self.gauges)}
         for name, asked in (("judge", self._bench.asking), ("transcriber", self._bench.transcribing)):
             told[name] = None if asked is None else msgspec.structs.asdict(asked.status)
-        return told
+        return {**told, "fleet": self._fleet.standings, "sinks": self._figures()}
 
     async def start(self) -> None:
         """Bind both ports and take calls. Raises ConnectorError if a port cannot be bound."""
@@ -98,6 +110,7 @@ class Service:
             raise
         self.ingest, self.console = _bound(self.ingest, ingest), _bound(self.console, console)
         await self._ingest_port.open(ingest)
+        self._fleet.start(self._switchboard.tell)
         self._tasks = [
             asyncio.create_task(self._console_port.serve(console), name="console port"),
             asyncio.create_task(self._sweep(), name="sweep"),
@@ -110,6 +123,7 @@ class Service:
         await self._ingest_port.close(within / 2)
         await self._switchboard.stop(within / 4)
         await self._bench.close()
+        await self._fleet.stop()
         self._console_port.stop()
         console, *others = self._tasks
         for task in others:

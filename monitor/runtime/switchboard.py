@@ -12,14 +12,14 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from connectors.base import Feed
-from connectors.inputs import CallStarted
+from connectors.inputs import CallStarted, FleetView
 from monitor.core.call import Status
 from monitor.core.events import Event
 from monitor.runtime.call_names import MAX_NAME, CallNames
 from monitor.runtime.gauges import Gauges
 from monitor.runtime.inbox import Inbox
 from monitor.runtime.inquiry import Bench
-from monitor.runtime.listener import Core, Listener, NewTape
+from monitor.runtime.listener import Core, Listener, NewTape, View
 
 log = logging.getLogger("turnwatch.call")
 
@@ -29,13 +29,14 @@ class _Line(msgspec.Struct, eq=False):
 
     inbox: Inbox
     listener: Listener
+    agent: str | None = None
     task: asyncio.Task[None] | None = None
 
 
 class Switchboard:
     """Opens a feed for each call and listens to it. `new_core` makes a call's core, `new_tape` its tape, `deliver`
-    takes its events. `bench`: who is asked about them. `max_calls`: more are not listened to; whoever lets
-    connections in asks `full` first."""
+    takes its events. `bench`: who is asked about them. `view`: what is known across calls. `max_calls`: more are not
+    listened to; whoever lets connections in asks `full` first."""
 
     def __init__(
         self,
@@ -46,6 +47,7 @@ class Switchboard:
         bench: Bench | None = None,
         max_calls: int = 1000,
         gauges: Gauges | None = None,
+        view: View | None = None,
     ) -> None:
         self._new_core = new_core
         self._deliver = deliver
@@ -53,6 +55,7 @@ class Switchboard:
         self._bench = bench
         self._max_calls = max_calls
         self._gauges = gauges or Gauges()
+        self._view = view
         self._lines: set[_Line] = set()
         self._names = CallNames()
         self._stopping = False
@@ -65,7 +68,8 @@ class Switchboard:
             inbox.close()
             return inbox
         inbox.put(msgspec.structs.replace(started, call=self._names.own(started.call)))
-        line = _Line(inbox, Listener(self._new_core(), self._new_tape, bench=self._bench))
+        listener = Listener(self._new_core(), self._new_tape, bench=self._bench, view=self._view)
+        line = _Line(inbox, listener, started.agent_id)
         self._lines.add(line)
         line.task = asyncio.create_task(self._listen(line), name=f"call {started.call[:MAX_NAME]}")
         self._gauges.calls_started += 1
@@ -80,6 +84,13 @@ class Switchboard:
     def calls(self) -> list[Status]:
         """How the calls stand that go on."""
         return [line.listener.status for line in self._lines]
+
+    def tell(self, agent: str | None, view: FleetView) -> None:
+        """This is known across calls now: to the calls of the agent that go on, each at the time that it has come
+        to."""
+        for line in self._lines:
+            if line.agent == agent:
+                line.inbox.put(msgspec.structs.replace(view, at=line.listener.status.now_ms))
 
     async def stop(self, within_s: float = 2.0) -> None:
         """End every call as `stopped`, and wait until all is told; at most `within_s` seconds."""

@@ -59,6 +59,8 @@ def _open_tape(source: Source) -> Connector:
     source.refuse_extra()
     if not source.path:
         raise SourceError("tape: names no file; it is used as in tape:DIR/CALL.tape")
+    if source.options.transcript:
+        raise SourceError("a tape has the words of its call on it: leave --transcript out")
     return Tape(Path(source.path))
 
 
