@@ -22,11 +22,14 @@ import msgspec
 from monitor.config_sources import ConfigError as ConfigError
 from monitor.config_sources import Given, from_assignments, from_environment, from_file, read
 from monitor.core.call import CoreSettings
+from monitor.core.fleet.settings import FleetSettings
 from monitor.core.giving_way import TimelineSettings
 from monitor.core.relevancy_settings import EvalMode, RelevancySettings
+from monitor.core.rules.settings import RulesSettings
 from monitor.core.speech import SpeechSettings
 from monitor.core.turn_taking import TurnTakingSettings
 from monitor.core.words import WordsSettings
+from monitor.runtime.judging import named
 from monitor.sinks import SINKS, loaded
 from monitor.transcribers.settings import TranscriberSettings, check_budget
 
@@ -36,13 +39,14 @@ if TYPE_CHECKING:
 
 EVAL_MODE = "TURNWATCH_EVAL_MODE"
 """The environment variable that names the judge where no setting does; `monitor.TurnRelevancy` goes by it as well."""
-_SECRET = ("token", "key", "secret", "password")
+_SECRET = ("token", "key", "secret", "password", "urls")
 
 
 class ServeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The listening side. `ingest`, `console`: host:port of the two ports. `token`: what clients must show; required
-    where a port is bound beyond loopback. `max_calls`: calls at a time, more are refused with 503. `sweep_ms`: how
-    often time-outs are looked after. `stop_within_s`: how long a stop may take to flush everything."""
+    """The listening side. `ingest`: where calls come in, as host:port. `console`: where operators look, as host:port.
+    `token`: what clients must show; required where a port is bound beyond loopback. `max_calls`: calls at a time, more
+    are refused with 503. `sweep_ms`: how often time-outs are looked after. `stop_within_s`: how long a stop may take to
+    flush everything."""
 
     ingest: str = "127.0.0.1:8765"
     console: str = "127.0.0.1:8766"
@@ -63,8 +67,10 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     turn_taking: TurnTakingSettings = TurnTakingSettings()
     words: WordsSettings = WordsSettings()
     relevancy: RelevancySettings = RelevancySettings(eval_mode="off")
+    rules: RulesSettings = RulesSettings()
     transcriber: TranscriberSettings = TranscriberSettings()
     serve: ServeSettings = ServeSettings()
+    fleet: FleetSettings = FleetSettings()
     connectors: dict[str, dict[str, Any]] = {}
     sinks: dict[str, dict[str, Any]] = {}
 
@@ -79,7 +85,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         words = msgspec.structs.replace(self.words, transcribed=self.transcriber.enabled)
         if words.transcribed:  # a turn's words are waited for as long as its transcript may take
             words = msgspec.structs.replace(words, wait_s=max(words.wait_s, self.transcriber.deadline_s))
-        return CoreSettings(self.speech, self.timeline, self.turn_taking, words, self.relevancy)
+        return CoreSettings(self.speech, self.timeline, self.turn_taking, words, self.relevancy, self.rules)
 
     @property
     def elevenlabs(self) -> RelaySettings:
@@ -102,7 +108,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         own = {name: msgspec.structs.asdict(getattr(self, name)) for name in _OWN}
         for section, values in (own | self.connectors | self.sinks).items():
             for key, value in values.items():
-                hidden = value is not None and any(word in key for word in _SECRET)
+                hidden = value is not None and (any(word in key for word in _SECRET) or "@" in str(value))
                 yield f"{section}.{key}={'…' if hidden else repr(value)}"
 
 
@@ -112,8 +118,10 @@ _OWN: dict[str, type[Any]] = {
     "turn_taking": TurnTakingSettings,
     "words": WordsSettings,
     "relevancy": RelevancySettings,
+    "rules": RulesSettings,
     "transcriber": TranscriberSettings,
     "serve": ServeSettings,
+    "fleet": FleetSettings,
 }
 _OF_CONNECTORS = {
     "elevenlabs": ("connectors.elevenlabs", "RelaySettings"),
@@ -141,7 +149,7 @@ def load(
 ) -> Config:
     """The settings from `file`, then `environment`, then `assignments` (`section.key=value`). Raises ConfigError.
     `eval_mode`: who judges relevancy where neither a setting nor TURNWATCH_EVAL_MODE says so."""
-    sections: dict[str, dict[str, Any]] = {"relevancy": {"eval_mode": _eval_mode(environment or {}, eval_mode)}}
+    sections: dict[str, dict[str, Any]] = {"relevancy": _judge(environment or {}, eval_mode)}
     for given in (
         *(from_file(file, known_keys()) if file else ()),
         *from_environment(environment or {}),
@@ -166,25 +174,35 @@ def load(
     return config
 
 
-def _eval_mode(environment: Mapping[str, str], otherwise: EvalMode) -> EvalMode:
+def _judge(environment: Mapping[str, str], otherwise: EvalMode) -> dict[str, Any]:
     word = environment.get(EVAL_MODE) or otherwise
-    if word not in get_args(EvalMode):
-        raise ConfigError(f"{EVAL_MODE}={word}: it takes one of {', '.join(get_args(EvalMode))}")
-    return cast("EvalMode", word)
+    try:
+        mode, script = named(word)
+    except ValueError as error:
+        if word.strip().casefold().startswith("scripted"):
+            raise ConfigError(f"{EVAL_MODE}: {error}") from error
+        modes = ", ".join(get_args(EvalMode))
+        raise ConfigError(f"{EVAL_MODE}={word}: it takes one of {modes}, or scripted:FILE") from error
+    return {"eval_mode": mode, "script": script}
+
+
+def sections() -> dict[str, type[Any]]:
+    """The class of every section, by name. Loads all connectors and sinks."""
+    return {name: _section(name) for name in (*_OWN, *_OF_CONNECTORS, *SINKS)}
 
 
 def known_keys() -> list[str]:
     """Every key as `section.key`, in order; `section.group.key` where a section has groups."""
-    return [f"{section}.{key}" for section in (*_OWN, *_OF_CONNECTORS, *SINKS) for key in _keys(_section(section))]
+    return [f"{section}.{key}" for section, kind in sections().items() for key in _keys(kind)]
 
 
 def _keys(kind: type[Any]) -> Iterator[str]:
     for key, wanted in get_type_hints(kind).items():
-        group = _group(wanted)
+        group = group_of(wanted)
         yield from [key] if group is None else (f"{key}.{inner}" for inner in _keys(group))
 
 
-def _group(wanted: Any) -> type[Any] | None:
+def group_of(wanted: Any) -> type[Any] | None:
     """The class of a group of settings within a section, also where it may be None; None for a single setting."""
     kinds = (wanted, *get_args(wanted))
     return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, msgspec.Struct)), None)
@@ -192,7 +210,7 @@ def _group(wanted: Any) -> type[Any] | None:
 
 def _made(kind: type[Any], values: Mapping[str, Any]) -> Any:
     """A section with these values; what is not given in a group stays as it is by default."""
-    groups = {key: group for key, wanted in get_type_hints(kind).items() if (group := _group(wanted))}
+    groups = {key: group for key, wanted in get_type_hints(kind).items() if (group := group_of(wanted))}
     inner = {
         key: _made(groups[key], value) for key, value in values.items() if key in groups and isinstance(value, dict)
     }
@@ -204,7 +222,7 @@ def _value(given: Given) -> Any:
     try:
         wanted: Any = _section(section)
         for key in path:
-            wanted = get_type_hints(_group(wanted) or wanted, include_extras=True)[key]
+            wanted = get_type_hints(group_of(wanted) or wanted, include_extras=True)[key]
     except (KeyError, TypeError):
         near = difflib.get_close_matches(given.name, known_keys(), n=1, cutoff=0.5)
         hint = f"did you mean {near[0]}?" if near else f"sections are {', '.join((*_OWN, *_OF_CONNECTORS, *SINKS))}"
