@@ -7,6 +7,7 @@ import subprocess
 import sys
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from monitor.cli import build_parser
 from monitor.commands import COMMANDS
 from monitor.config import Config, known_keys, load
 from monitor.runtime.watch import open_source
+from monitor.sinks import SINKS
 from monitor.sinks.jsonl import JsonLinesSink
 from monitor.sinks.memory import MemorySink
 from tests.runtime.stand_ins import notice
@@ -49,9 +51,14 @@ def test_a_connector_refuses_what_is_not_there_in_words(scheme: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+def setting(config: Config, key: str) -> Any:
+    section, _, rest = key.partition(".")
+    return attrgetter(rest)(config.sink(section)) if section in SINKS else attrgetter(key)(config)
+
+
 @pytest.mark.parametrize("key", known_keys())
 def test_every_setting_can_be_given_as_text(key: str) -> None:
-    value = attrgetter(key)(Config())
+    value = setting(Config(), key)
     if value is None:
         text = "http://127.0.0.1:12" if key.endswith("base_url") else "12"
         value = text  # what is not set is a text or a number
@@ -59,7 +66,7 @@ def test_every_setting_can_be_given_as_text(key: str) -> None:
         text = str(value).lower()
     else:
         text = repr(list(value)) if isinstance(value, tuple) else str(value)
-    assert attrgetter(key)(load(assignments=[f"{key}={text}"])) in (value, float(12))
+    assert setting(load(assignments=[f"{key}={text}"]), key) in (value, float(12))
 
 
 @pytest.mark.parametrize("name", monitor.__all__)

@@ -53,6 +53,22 @@ def notice(seq: int) -> Event:
     )
 
 
+def alert(seq: int) -> Event:
+    """An alert that carries its number."""
+    told = events.Alert(
+        id=f"call/dead_air/{seq}",
+        rule="dead_air",
+        severity="warning",
+        scope="call",
+        message=str(seq),
+        value=4.1,
+        threshold=4.0,
+        because=(),
+        since_ms=seq,
+    )
+    return events.AlertRaised(call="call", seq=seq, at_ms=seq, known_at_ms=seq, alert=told)
+
+
 class Collector:
     """A good sink."""
 

@@ -10,7 +10,7 @@ import pytest
 from monitor.core.events import Event
 from monitor.runtime import delivery as room
 from monitor.runtime.delivery import Delivery
-from tests.runtime.stand_ins import Blocking, Broken, Collector, Held, notice
+from tests.runtime.stand_ins import Blocking, Broken, Collector, Held, alert, notice
 
 
 @pytest.mark.parametrize("own_thread", [False, True])
@@ -67,7 +67,34 @@ async def test_a_slow_sink_loses_its_own_events_and_is_told_how_many(
     assert good.seen == list(range(50))
     assert slow.seen == list(range(11))
     assert delivery.dropped == {"slow": 39, "good": 0}
+    assert caplog.text.count("slow is too slow: 10 events wait for it") == 1
     assert "slow fell behind: 39 events were not given to it" in caplog.text
+
+
+async def test_alerts_push_others_out_of_a_full_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "MAX_WAITING", 10)
+    delivery, slow = Delivery(), Held()
+    delivery.add("slow", slow)
+    await delivery.deliver(notice(0))
+    while delivery.figures()["slow"]["waiting"]:  # until the first is in the sink's hands
+        await asyncio.sleep(0)
+    for seq in range(1, 31):
+        await delivery.deliver(alert(seq) if seq % 5 == 0 else notice(seq))
+    assert delivery.figures()["slow"] == {"waiting": 10, "overflowed": 20, "up": 1}
+    slow.release.set()
+    assert await delivery.close()
+    assert slow.seen == [0, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30]
+
+
+async def test_figures_that_cannot_be_had_end_nothing() -> None:
+    class Silent(Collector):
+        def figures(self) -> dict[str, float]:
+            raise KeyError("spooled")
+
+    delivery = Delivery()
+    delivery.add("silent", Silent())
+    assert delivery.figures() == {"silent": {"waiting": 0, "overflowed": 0, "up": 1}}
+    assert await delivery.close()
 
 
 @pytest.mark.parametrize("own_thread", [False, True])
