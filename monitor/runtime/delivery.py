@@ -42,6 +42,7 @@ class _Outlet:
         self._waiting: deque[Event] = deque()
         self._changing = threading.Lock()  # appending is safe without it; looking through the queue is not
         self._behind = self._closing = False
+        self._thread: threading.Thread | None = None
         self._home = self._loop = asyncio.get_running_loop()
         self._wake = asyncio.Event()
         self._room = asyncio.Event()
@@ -101,7 +102,8 @@ class _Outlet:
             with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
                 runner.run(serve())
 
-        threading.Thread(target=run, name=f"sink {self.name}", daemon=True).start()
+        self._thread = threading.Thread(target=run, name=f"sink {self.name}", daemon=True)
+        self._thread.start()
         started.wait()
 
     async def offer(self, event: Event) -> None:
@@ -149,6 +151,11 @@ class _Outlet:
         """Let the sink be closed once its queue is empty."""
         self._closing = True
         self._on(self._loop, self._wake.set)
+
+    def leave(self) -> None:
+        """The sink is closed: let its thread end too, so that the program does not end under its feet."""
+        if self._thread is not None and self.done.is_set():
+            self._thread.join(1)
 
     def _on(self, loop: asyncio.AbstractEventLoop, action: Callable[[], None]) -> None:
         if self._loop is self._home:
@@ -228,6 +235,7 @@ class Delivery:
         for outlet in self._outlets:
             if not outlet.done.is_set():
                 log.error("%s was left behind: it did not take its events within %g seconds", outlet.name, within_s)
+            outlet.leave()
         for task in (finishing, hurried, *self._tasks):
             task.cancel()
         await asyncio.gather(finishing, hurried, *self._tasks, return_exceptions=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from monitor.core.timeline import Timeline
+if TYPE_CHECKING:
+    from monitor.core.timeline import Timeline
 
 
 class Moment(NamedTuple):
