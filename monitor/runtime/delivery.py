@@ -5,171 +5,32 @@ own event loop. A sink that raises is closed and gets no more events; the reason
 full queue drops events of that sink alone, counts them, and logs that it does, and how many once it has caught up.
 Alerts, and the start and the end of a call, push others out. For a recording, whose pace is ours, a sink may be
 `patient`: then the call waits for it and nothing is dropped.
+
+An alert goes first to the sinks that keep it (on disk), and to the others once those have it, or a moment later: what
+anybody has been told is not lost if the program is killed right then. Only the events of that call wait meanwhile.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import threading
-from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 
-from monitor.core.events import AlertCleared, AlertRaised, CallEnded, CallStarted, Event
-from monitor.runtime.loose_threads import LooseThreads
-from monitor.sinks import Measured, Sink
+from monitor.core.events import Event
+from monitor.runtime.outlet import ALERTS, Outlet
+from monitor.sinks import Sink
 
 log = logging.getLogger("turnwatch.delivery")
 
-_KEPT = (AlertRaised, AlertCleared, CallStarted, CallEnded)
-"""What gives way only to others of these when a queue is full."""
-
-MAX_WAITING = 1000
-"""Events that may wait for one sink."""
-
-
-class _Outlet:
-    """One sink, its queue, and the loop that serves it: the caller's own (`home`), or that of a thread."""
-
-    def __init__(self, name: str, sink: Sink, patient: bool) -> None:
-        self.name = name
-        self.failure: BaseException | None = None
-        self.dropped = 0
-        self.done = asyncio.Event()
-        self._sink = sink
-        self.patient = patient
-        self._waiting: deque[Event] = deque()
-        self._changing = threading.Lock()  # appending is safe without it; looking through the queue is not
-        self._behind = self._closing = False
-        self._thread: threading.Thread | None = None
-        self._home = self._loop = asyncio.get_running_loop()
-        self._wake = asyncio.Event()
-        self._room = asyncio.Event()
-
-    async def serve(self) -> None:
-        """Open the sink, give it events until the end, close it. Never raises."""
-        try:
-            await self._sink.open()
-            await self._drain()
-        except (Exception, SystemExit) as error:  # a broken pipe leaves rich as SystemExit
-            self._fail(error)
-        finally:
-            try:
-                await self._sink.close()
-            except (Exception, SystemExit) as error:
-                self._fail(error)
-            self._on(self._home, self.done.set)
-            self._on(self._home, self._room.set)
-
-    async def _drain(self) -> None:
-        told = 0
-        while True:
-            while self._waiting:
-                with self._changing:
-                    event = self._waiting.popleft()
-                await self._sink.deliver(event)
-                if len(self._waiting) == MAX_WAITING // 2:
-                    self._on(self._home, self._room.set)
-            if self.dropped > told:
-                log.warning("%s fell behind: %d events were not given to it", self.name, self.dropped - told)
-                told = self.dropped
-            self._behind = False
-            if self._closing and not self._waiting:
-                return
-            self._wake.clear()
-            if not self._waiting and not self._closing:
-                await self._wake.wait()
-
-    def _fail(self, error: BaseException) -> None:
-        if self.failure is None:
-            self.failure = error
-            if not isinstance(error, BrokenPipeError | SystemExit):
-                log.error("%s gets no more events: %s: %s", self.name, type(error).__name__, error)
-
-    def start_thread(self) -> None:
-        """Serve from a thread: a sink that blocks there blocks nobody else, not even the end of the program."""
-        started = threading.Event()
-
-        async def serve() -> None:
-            self._loop = asyncio.get_running_loop()
-            self._loop.set_default_executor(LooseThreads())
-            started.set()
-            await self.serve()
-
-        def run() -> None:
-            # This kind of loop has add_reader on every system, which MQTT's client needs.
-            with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
-                runner.run(serve())
-
-        self._thread = threading.Thread(target=run, name=f"sink {self.name}", daemon=True)
-        self._thread.start()
-        started.wait()
-
-    async def offer(self, event: Event) -> None:
-        """Queue an event, or drop it; waits for room only where the outlet is patient."""
-        while self.patient and len(self._waiting) >= MAX_WAITING and not self.done.is_set():
-            self._room.clear()
-            await self._room.wait()
-        if self.done.is_set():
-            return
-        if len(self._waiting) >= MAX_WAITING and not self._make_room(event):
-            return
-        self._waiting.append(event)
-        if len(self._waiting) == 1:
-            self._on(self._loop, self._wake.set)
-
-    def _make_room(self, event: Event) -> bool:
-        """Something is dropped: `event` itself, unless it is one of those that are kept before others."""
-        if not self._behind:
-            self._behind = True
-            log.warning("%s is too slow: %d events wait for it, and further ones are dropped", self.name, MAX_WAITING)
-        self.dropped += 1
-        if not isinstance(event, _KEPT):
-            return False
-        with self._changing:
-            place = next((place for place, one in enumerate(self._waiting) if not isinstance(one, _KEPT)), 0)
-            if self._waiting:
-                del self._waiting[place]
-        return True
-
-    def figures(self) -> dict[str, float]:
-        """How the sink is doing, in numbers by name."""
-        own: dict[str, float] = {}
-        if isinstance(self._sink, Measured):
-            with suppress(Exception):  # figures are for looking at: a fault in them ends nothing
-                own = self._sink.figures()
-        up = self.failure is None and not self.done.is_set()
-        return {**own, "waiting": len(self._waiting), "overflowed": self.dropped, "up": float(up)}
-
-    def hurry(self) -> None:
-        """Wait for room no more."""
-        self.patient = False
-        self._room.set()
-
-    def finish(self) -> None:
-        """Let the sink be closed once its queue is empty."""
-        self._closing = True
-        self._on(self._loop, self._wake.set)
-
-    def leave(self) -> None:
-        """The sink is closed: let its thread end too, so that the program does not end under its feet."""
-        if self._thread is not None and self.done.is_set():
-            self._thread.join(1)
-
-    def _on(self, loop: asyncio.AbstractEventLoop, action: Callable[[], None]) -> None:
-        if self._loop is self._home:
-            action()
-        else:
-            with suppress(RuntimeError):  # that loop has ended
-                loop.call_soon_threadsafe(action)
+KEPT_WITHIN_S = 0.25
+"""An alert is told to all after this time at the latest, whether or not it is kept by then."""
 
 
 class Delivery:
     """Hands every event to every sink. To be opened, used and closed in one event loop."""
 
     def __init__(self) -> None:
-        self._outlets: list[_Outlet] = []
+        self._outlets: list[Outlet] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._hurried = asyncio.Event()
         self._when_alone: Callable[[], None] | None = None
@@ -177,7 +38,7 @@ class Delivery:
     def add(self, name: str, sink: Sink, *, own_thread: bool = False, patient: bool = False) -> None:
         """Start to serve a sink, from within the event loop. `own_thread`: for one that may block. `patient`: `deliver`
         waits for it when its queue is full."""
-        outlet = _Outlet(name, sink, patient)
+        outlet = Outlet(name, sink, patient)
         self._outlets.append(outlet)
         if own_thread:
             outlet.start_thread()
@@ -213,8 +74,23 @@ class Delivery:
         if self._when_alone is not None and not self.alive:
             self._when_alone()
             self._when_alone = None
+        first = await self._kept_first(event) if isinstance(event, ALERTS) else ()
         for outlet in self._outlets:
-            await outlet.offer(event)
+            if outlet not in first:
+                await outlet.offer(event)
+
+    async def _kept_first(self, alert: Event) -> list[Outlet]:
+        """Offer an alert to the sinks that keep what they take, and wait a moment for them. -> these sinks."""
+        keepers = [outlet for outlet in self._outlets if outlet.keeps]
+        awaited = [future for outlet in keepers if (future := outlet.kept(alert)) is not None]
+        for outlet in keepers:
+            await outlet.offer(alert)
+        if awaited:
+            _, late = await asyncio.wait(awaited, timeout=KEPT_WITHIN_S)
+            if late:
+                for outlet in keepers:
+                    outlet.gave_up(alert)
+        return keepers
 
     def hurry(self) -> None:
         """Wait for no sink any more, patient or not: the program is being stopped."""

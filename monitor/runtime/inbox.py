@@ -3,6 +3,7 @@
 | when the inbox is full | what happens |
 |---|---|
 | audio | dropped; its stretch is told as a `Stall` on its track, since it is unknown and not silence |
+| `Stall` | becomes part of that stretch: told before it, what is lost ahead of it would pass for silence |
 | `Elapsed` | dropped: the next one says the same and more |
 | text, cuts, notices | kept while the reserve lasts, then dropped and counted |
 | the end of the call, answers of a judge | always kept |
@@ -42,9 +43,13 @@ class _Loss:
     def __init__(self, at: int) -> None:
         self.at, self.until, self.pieces = at, at, 0
 
-    def add(self, audio: Audio) -> None:
-        self.until = max(self.until, audio.at + duration_ms(audio))
-        self.pieces += 1
+    def add(self, given: Audio | Stall) -> None:
+        self.at = min(self.at, given.at)
+        if isinstance(given, Stall):
+            self.until = max(self.until, given.until)
+        else:
+            self.until = max(self.until, given.at + duration_ms(given))
+            self.pieces += 1
 
 
 def duration_ms(audio: Audio) -> int:
@@ -163,9 +168,10 @@ class Inbox:
     def _squeeze_in(self, given: Input) -> bool:
         if isinstance(given, Elapsed):
             return True
-        if isinstance(given, Audio):
-            loss = self._losses.setdefault(given.track, _Loss(given.at))
-            loss.add(given)
+        if isinstance(given, Audio | Stall):
+            self._losses.setdefault(given.track, _Loss(given.at)).add(given)
+            if isinstance(given, Stall):
+                return True
         elif len(self._waiting) < self._bounds.inputs + self._bounds.reserve:
             self._append(given)
             return True
@@ -186,6 +192,8 @@ class Inbox:
         told: list[Input] = []
         for track, loss in self._losses.items():
             told.append(Stall(track, loss.at, loss.until))
+            if not loss.pieces:
+                continue
             message = f"the monitor fell behind: {loss.pieces} pieces of {track} audio were not analysed"
             told.append(Notice(now, "overload", message, track, loss.pieces))
         if self._others_lost:

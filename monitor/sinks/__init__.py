@@ -13,6 +13,9 @@
     def make(settings: CounterSettings) -> list[tuple[str, Sink]]:
         return [("counter", Counter())] if settings.enabled else []
 
+A sink whose `deliver` returns only once an alert is safe on disk says `keeps = True` (a class attribute): alerts go to
+such sinks first, and to the others when those have them.
+
 A sink gets the events of all calls, each call's in order, one at a time: `deliver` is never entered twice at once. What
 it raises ends that sink alone. `close` is called once, also after a failure, and also if `open` failed.
 """

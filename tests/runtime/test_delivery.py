@@ -8,7 +8,8 @@ import logging
 import pytest
 
 from monitor.core.events import Event
-from monitor.runtime import delivery as room
+from monitor.runtime import delivery as giving
+from monitor.runtime import outlet as room
 from monitor.runtime.delivery import Delivery
 from tests.runtime.stand_ins import Blocking, Broken, Collector, Held, alert, notice
 
@@ -156,3 +157,42 @@ async def test_an_event_for_no_sink_at_all_is_fine() -> None:
     await delivery.deliver(notice(0))
     assert await delivery.close()
     assert delivery.alive == 0
+
+
+class Keeping(Held):
+    """Keeps what it takes, once it is let."""
+
+    keeps = True
+
+
+async def test_an_alert_is_told_to_others_once_it_is_kept() -> None:
+    delivery, keeping, screen = Delivery(), Keeping(), Collector()
+    delivery.add("screen", screen)
+    delivery.add("keeping", keeping)
+    await delivery.deliver(notice(0))
+    telling = asyncio.create_task(delivery.deliver(alert(1)))
+    await asyncio.sleep(0)
+    await delivery.deliver(notice(5))  # of another call: it waits for nothing
+    while screen.seen != [0, 5]:
+        await asyncio.sleep(0)
+    assert not telling.done()
+    keeping.release.set()
+    await telling
+    assert await delivery.close()
+    assert (screen.seen, keeping.seen) == ([0, 5, 1], [0, 1, 5])
+
+
+async def test_a_sink_that_hangs_holds_up_one_alert_for_a_moment_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(giving, "KEPT_WITHIN_S", 0.05)
+    delivery, hanging, screen = Delivery(), Keeping(), Collector()
+    delivery.add("hanging", hanging)
+    delivery.add("screen", screen)
+    await delivery.deliver(alert(0))
+    loop = asyncio.get_running_loop()
+    before = loop.time()
+    for seq in range(1, 200):
+        await delivery.deliver(alert(seq))
+    assert loop.time() - before < 0.05 * 20
+    hanging.release.set()
+    assert await delivery.close()
+    assert screen.seen == hanging.seen == list(range(200))

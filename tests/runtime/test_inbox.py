@@ -46,6 +46,18 @@ async def test_audio_that_finds_no_room_becomes_a_stall_and_one_notice_a_track()
     assert inbox.dropped == 31
 
 
+async def test_what_the_wire_lost_during_an_overload_goes_into_its_stall() -> None:
+    inbox = Inbox(SMALL)
+    inbox.put(*[audio("caller", 20 * i) for i in range(10)], audio("caller", 200))
+    assert inbox.put(Stall("caller", 220, 260), Notice(260, "lost", "2 packets", "caller", 2))
+    inbox.put(audio("caller", 260))
+    assert [type(one) for one in await inbox.take()] == [*[Audio] * 10, Notice]
+    inbox.put(audio("caller", 280))
+    told = await inbox.take()
+    assert told[0] == Stall("caller", 200, 280), "told before it, the lost packets would make silence of what is ahead"
+    assert told[1] == Notice(280, "overload", told[1].message, "caller", 2)
+
+
 async def test_an_overload_ends_only_once_half_of_the_inbox_is_free() -> None:
     inbox = Inbox(SMALL)
     inbox.put(*[audio("caller", 20 * i) for i in range(11)])
@@ -113,7 +125,7 @@ async def test_closing_lets_go_of_whoever_waits() -> None:
     assert len(await inbox.take()) == 1
 
 
-@given(st.lists(st.tuples(st.sampled_from(["audio", "cut", "tick", "take"]), st.integers(1, 40)), max_size=60))
+@given(st.lists(st.tuples(st.sampled_from(["audio", "lost", "cut", "tick", "take"]), st.integers(1, 40)), max_size=60))
 def test_what_was_heard_and_what_was_lost_make_the_whole(script: list[tuple[str, int]]) -> None:
     async def run() -> None:
         inbox = Inbox(Bounds(inputs=6, pcm_bytes=4000, reserve=3))
@@ -124,6 +136,9 @@ def test_what_was_heard_and_what_was_lost_make_the_whole(script: list[tuple[str,
                 inbox.put(audio("caller", at, size))
                 at += size
                 given_pieces += 1
+            elif what == "lost":  # on the wire: the connector says so
+                inbox.put(Stall("caller", at, at + size))
+                at += size
             elif what == "cut":
                 inbox.put(Cut("agent", at, given_cuts))
                 given_cuts += 1

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from connectors.inputs import Audio, CallEnded, CallStarted, Input, TrackFormat
 from connectors.simulator.rehearsal import rehearse
 from connectors.simulator.scenario_demo import DEMO
-from monitor.runtime import delivery as room
+from monitor.runtime import outlet as room
 from monitor.runtime.delivery import Delivery
 from monitor.runtime.watch import watch
 from tests.runtime.stand_ins import Collector, Held
