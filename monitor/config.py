@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args, get_type_hints
 import msgspec
 
 from monitor.config_sources import ConfigError as ConfigError
-from monitor.config_sources import Given, from_assignments, from_environment, from_file, read
+from monitor.config_sources import Given, from_assignments, from_environment, from_file, in_words, read
 from monitor.core.call import CoreSettings
 from monitor.core.fleet.settings import FleetSettings
 from monitor.core.giving_way import TimelineSettings
@@ -224,12 +224,24 @@ def _value(given: Given) -> Any:
         for key in path:
             wanted = get_type_hints(group_of(wanted) or wanted, include_extras=True)[key]
     except (KeyError, TypeError):
-        near = difflib.get_close_matches(given.name, known_keys(), n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]}?" if near else f"sections are {', '.join((*_OWN, *_OF_CONNECTORS, *SINKS))}"
-        raise ConfigError(f"{given.origin}: there is no setting {given.name}; {hint}") from None
+        raise ConfigError(f"{given.origin}: there is no setting {given.name}; {_hint(section, given.name)}") from None
     try:
         if not given.is_text:
             return msgspec.convert(given.value, wanted)
         return read(given.value, wanted)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{given.origin}: {given.name}: {str(error)[:1].lower()}{str(error)[1:]}") from error
+        where = given.origin if given.origin.endswith(given.name) else f"{given.origin}: {given.name}"
+        raise ConfigError(f"{where}: {in_words(error)}") from error
+
+
+def _hint(section: str, name: str) -> str:
+    """What may have been meant by the name of a setting that there is not: first a key of its own section."""
+    keys = known_keys()
+    own = [key for key in keys if key.startswith(f"{section}.")]
+    inner = [key for key in own if key.count(".") > 1 and key.endswith(f".{name.rpartition('.')[2]}")]
+    if inner and name.count(".") == 1:
+        return f"each group of {section} has its own, as in {inner[0]}"
+    for among in (own, keys):
+        if near := difflib.get_close_matches(name, among, n=1, cutoff=0.5):
+            return f"did you mean {near[0]}?"
+    return f"sections are {', '.join((*_OWN, *_OF_CONNECTORS, *SINKS))}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +13,17 @@ import msgspec
 ENVIRONMENT = "TURNWATCH_"
 OWN_VARIABLES = ("TURNWATCH_TOKEN", "TURNWATCH_EVAL_MODE")
 """What is read elsewhere."""
+
+
+_WORDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "text",
+    "bool": "true or false",
+    "null": "nothing",
+    "array": "a list",
+    "object": "a table",
+}
 
 
 class ConfigError(Exception):
@@ -86,3 +98,13 @@ def read(text: str, wanted: Any) -> Any:
         except tomllib.TOMLDecodeError:
             value = text
         return msgspec.convert(value, wanted)
+
+
+def in_words(error: msgspec.ValidationError) -> str:
+    """Why a value is none for its key, without the names of types."""
+
+    def kinds(found: re.Match[str]) -> str:
+        return " or ".join(_WORDS.get(kind, kind) for kind in found[1].split(" | "))
+
+    text = re.sub(r"`([a-z]+(?: \| [a-z]+)*)`", kinds, str(error))
+    return f"it takes {text.removeprefix('Expected ')}" if text.startswith("Expected ") else text[:1].lower() + text[1:]

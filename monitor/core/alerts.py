@@ -4,9 +4,10 @@
         ^                            |
         +---threshold for the end, or the end of the call---+
 
-After a rule was raised, it is not raised anew for its cooldown of media time, counted from when it was raised. What
-would have been raised meanwhile is counted, and told with the next alert; if its condition is still met when the
-cooldown is over, it is raised then. An alert keeps the highest severity that it has had.
+After a rule was raised, it is not raised anew for its cooldown of media time, counted from when it was raised, unless
+it is worse than what was raised last: a warning holds no critical back. What would have been raised meanwhile is
+counted, and told with the next alert and its end; if its condition is still met when the cooldown is over, it is raised
+then. An alert keeps the highest severity that it has had.
 """
 
 from __future__ import annotations
@@ -29,15 +30,17 @@ class Told(NamedTuple):
 
 class Standing:
     """How one rule stands on one call. `alert`: the open one. `raised`: how many so far. `cooled_ms`: before this media
-    time it is not raised anew. `counted`: that it would have been raised has been counted, and it is not over yet."""
+    time nothing is raised anew that is no worse than what was last. `counted`: that it would have been raised has been
+    counted, and it is not over yet."""
 
-    __slots__ = ("_call", "_cooldown_ms", "_rule", "_suppressed", "alert", "cooled_ms", "counted", "raised")
+    __slots__ = ("_call", "_cooldown_ms", "_rank", "_rule", "_suppressed", "alert", "cooled_ms", "counted", "raised")
 
     def __init__(self, call: str, rule: str, cooldown_ms: int) -> None:
         self._call = call
         self._rule = rule
         self._cooldown_ms = cooldown_ms
         self._suppressed = 0
+        self._rank = -1  # of what was raised last
         self.alert: Alert | None = None
         self.cooled_ms = 0
         self.counted = False
@@ -53,7 +56,7 @@ class Standing:
             return []
         if self.alert is not None:
             return self._worse(self.alert, found)
-        if now < self.cooled_ms:
+        if now < self.cooled_ms and RANK[found.severity] <= self._rank:
             self._suppressed += not self.counted
             self.counted = True
             return []
@@ -70,6 +73,7 @@ class Standing:
 
     def _raise(self, found: Finding, now: int) -> list[Told]:
         self.raised += 1
+        self._rank = RANK[found.severity]
         self.cooled_ms = now + self._cooldown_ms
         self.alert = Alert(
             id=f"{self._call}/{self._rule}/{self.raised}",
@@ -89,6 +93,7 @@ class Standing:
     def _worse(self, alert: Alert, found: Finding) -> list[Told]:
         if RANK[found.severity] <= RANK[alert.severity]:
             return []
+        self._rank = RANK[found.severity]
         self.alert = msgspec.structs.replace(
             alert,
             severity=found.severity,

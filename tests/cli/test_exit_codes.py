@@ -65,7 +65,7 @@ def test_a_wrong_command_line_ends_with_2_and_says_why(arguments: list[str], wor
 def test_a_wrong_setting_in_the_environment_ends_with_2() -> None:
     done = run("watch", "x.wav", TURNWATCH_SPEECH__OPEN_MS="soon")
     assert done.returncode == 2
-    assert "TURNWATCH_SPEECH__OPEN_MS: speech.open_ms: expected `int`" in one_line(done.stderr)
+    assert "TURNWATCH_SPEECH__OPEN_MS: speech.open_ms: it takes a whole number" in one_line(done.stderr)
 
 
 def test_a_source_that_cannot_be_opened_ends_with_3(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from monitor.core.clock import Span
 from monitor.core.events import ROLE_OF_TRACK, Turn
 from monitor.core.measures import Measure
 from monitor.core.measures.stalls import Stalls
+from monitor.core.measures.talk_into import Reached, TalkInto
 
 ONE_WAY_MS = 30_000
 
@@ -17,26 +18,26 @@ _RECENT = 8
 
 
 class _Hole:
-    """A silence of one track, and from when to when the other has talked in it, as far as is known."""
+    """A silence of one track, and what the other has said in it, as far as is known."""
 
-    __slots__ = ("end", "first", "last", "start")
+    __slots__ = ("end", "start", "talk")
 
     def __init__(self, start: int) -> None:
         self.start = start
         self.end = 1 << 60
-        self.first = self.end
-        self.last = start
+        self.talk = TalkInto()
+
+    def part(self, turn: Turn) -> Span:
+        """What lies behind the beginning of the silence, of a turn of the other track; it may be empty."""
+        return Span(max(turn.start_ms, self.start), turn.end_ms)
 
     def hear(self, turn: Turn) -> None:
         """A turn of the other track, wherever it lies."""
-        start, end = max(turn.start_ms, self.start), min(turn.end_ms, self.end)
-        if start < end:
-            self.first = min(self.first, start)
-            self.last = max(self.last, end)
+        self.talk.add(self.part(turn))
 
     @property
     def one_way(self) -> bool:
-        return self.last - self.first >= ONE_WAY_MS
+        return self.talk.reached(ONE_WAY_MS, self.end) is not None
 
 
 class _Side:
@@ -63,7 +64,6 @@ class _Side:
         """Until `at`. Whether the other talked through it is asked by `decide`."""
         if self.hole is not None and at - self.hole.start >= ONE_WAY_MS:
             self.hole.end = at
-            self.hole.last = min(self.hole.last, at)
             self.undecided.append(self.hole)
         self.hole = None
 
@@ -75,10 +75,10 @@ class _Side:
 
 
 class OneWayAudio(Measure):
-    """For each track, by its name: how often it had no speech while the other talked for 30 s or more, from the first
-    of the other's words in that silence to the last, pauses included. One word into a dead line is no talk: see
-    `unanswered` and `dead_air`. A long stall of the silent track is unknown: it ends a silence, and another may begin
-    behind it.
+    """For each track, by its name: how often it had no speech while the other talked for 30 s or more. Talk begins with
+    the first of the other's words in that silence; its pauses count as well, up to 4 s each, and 10 s of it are speech.
+    A hold is therefore no talk, nor are a few hellos into a dead line: see `unanswered` and `dead_air`. A long stall of
+    the silent track is unknown: it ends a silence, and another may begin behind it.
     """
 
     key = "one_way_audio"
@@ -109,16 +109,14 @@ class OneWayAudio(Measure):
         if not own.open:
             own.fall_silent(other)
 
-    def deaf_since(self, track: str, going_on: Turn | None = None) -> Span | None:
-        """From the first to the last of the other's words in the silence in which `track` is now; None while it talks,
-        or the other has not. `going_on`: a turn of the other's, as long as it has lasted so far."""
-        hole = (self._caller if track == "caller" else self._agent).hole
-        if hole is None:
+    def talked_into(self, track: str, limit: int, until: int, going_on: Turn | None = None) -> Reached | None:
+        """When, by `until`, the other had talked for `limit` ms into the silence in which `track` is now; None while it
+        talks, or the other has not. `going_on`: a turn of the other's, as long as it has lasted so far."""
+        own, other = self._sides(ROLE_OF_TRACK[track])
+        if own.hole is None:
             return None
-        first, last = hole.first, hole.last
-        if going_on is not None and going_on.end_ms > max(hole.start, going_on.start_ms):
-            first, last = min(first, max(going_on.start_ms, hole.start)), max(last, going_on.end_ms)
-        return Span(first, last) if first < last else None
+        more = () if going_on is None or going_on.index not in other.open else (own.hole.part(going_on),)
+        return own.hole.talk.reached(limit, until, more)
 
     def stalled(self, track: Track, span: Span) -> None:
         own, other = self._sides(ROLE_OF_TRACK[track])

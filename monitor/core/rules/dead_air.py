@@ -14,7 +14,7 @@ from monitor.core.rules.settings import DeadAirSettings
 
 
 class DeadAirGoesOn(Rule):
-    """The silences that the measure `dead_air` counts, as soon as they are so long, but those before the first word. A
+    """The silences that the measure `dead_air` counts, as soon as they are so long, but later before the first word. A
     long stall ends a silence as it does there; what is raised by then stays until somebody is heard."""
 
     name = "dead_air"
@@ -25,7 +25,7 @@ class DeadAirGoesOn(Rule):
             ("critical", round(settings.critical_after_s * 1000)),
             ("warning", round(settings.warning_after_s * 1000)),
         )
-        self._at_start = round(settings.warning_at_start_s * 1000)
+        self._rings = round((settings.warning_at_start_s - settings.warning_after_s) * 1000)
         self._stalls = Stalls()
         self._since = 0
         self._heard = False
@@ -52,7 +52,7 @@ class DeadAirGoesOn(Rule):
             return
         longer: int | None = None
         for severity, limit in self._limits:
-            least = limit if self._heard else max(limit, self._at_start)
+            least = limit if self._heard else limit + self._rings
             if moment.sure - self._since > least:
                 self._dead(severity, least)
                 break

@@ -19,7 +19,7 @@ class LowRelevancy(Rule):
     def __init__(self, settings: LowRelevancySettings, tracks: Collection[str]) -> None:
         super().__init__(settings, tracks)
         self._set = settings
-        self._most = max(settings.window_turns, settings.min_turns)
+        self._most = settings.window_turns
         self._verdicts: list[tuple[bool, int]] = []
 
     def judged(self, event: RelevancyJudged | RelevancyScored) -> None:

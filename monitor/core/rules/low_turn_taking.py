@@ -20,7 +20,7 @@ class LowTurnTaking(Rule):
     def __init__(self, settings: LowTurnTakingSettings, tracks: Collection[str]) -> None:
         super().__init__(settings, tracks)
         self._set = settings
-        self._most = max(settings.window_transitions, settings.min_transitions)
+        self._most = settings.window_transitions
         self._scores: list[tuple[float, int]] = []
 
     def transition(self, transition: Transition, from_turn: Turn, to_turn: Turn) -> None:

@@ -9,6 +9,7 @@ from monitor.core.clock import Span
 from monitor.core.events import ROLE_OF_TRACK, Role, Severity, Turn
 from monitor.core.measures.one_way_audio import OneWayAudio
 from monitor.core.measures.panel import Panel
+from monitor.core.measures.talk_into import Reached
 from monitor.core.rules import Rule
 from monitor.core.rules.moment import Moment
 from monitor.core.rules.settings import OneWayAudioSettings
@@ -42,28 +43,34 @@ class OneWayGoesOn(Rule):
         self._going_on[turn.role] = turn
 
     def stalled(self, track: Track, span: Span) -> None:
-        if self._deaf == track and self._measure.deaf_since(track) is None:
+        if self._deaf == track and self._reached(track, self._limits[-1][1], 1 << 60) is None:
             self.unknown()
 
     def look(self, moment: Moment) -> None:
         for track in TRACKS:
-            talk = self._measure.deaf_since(track, self._going_on.get("assistant" if track == "caller" else "user"))
-            if talk is None or self._deaf not in (None, track):
+            if self._deaf not in (None, track):
                 continue
             for severity, limit in self._limits:
-                if min(talk.end, moment.placed) - talk.start >= limit:
+                reached = self._reached(track, limit, moment.placed)
+                if reached is not None:
                     self._deaf = track
-                    self._one_way(track, severity, talk.start, limit)
+                    self._one_way(track, severity, reached, limit)
                     break
 
-    def _one_way(self, track: Track, severity: Severity, since: int, limit: int) -> None:
+    def _reached(self, track: Track, limit: int, until: int) -> Reached | None:
+        going_on = self._going_on.get("assistant" if track == "caller" else "user")
+        return self._measure.talked_into(track, limit, until, going_on)
+
+    def _one_way(self, track: Track, severity: Severity, reached: Reached, limit: int) -> None:
         other = "agent" if track == "caller" else "caller"
+        silent = (reached.at - reached.since) / 1000
         self.raise_at(
-            since + limit,
+            reached.at,
             severity,
-            f"the {track} has not been heard for {limit / 1000:g} s of the {other}'s talk, since {since / 1000:.1f} s: "
-            f"look at whether the {track}'s audio comes through, and at whether both hear each other",
-            limit / 1000,
+            f"the {track} has not been heard for {silent:.1f} s, since {reached.since / 1000:.1f} s, and the {other} "
+            f"has talked for {reached.talked / 1000:.1f} s of that: look at whether the {track}'s audio comes through, "
+            "and at whether both hear each other",
+            reached.counted / 1000,
             limit / 1000,
             (self._latest,),
         )

@@ -48,7 +48,9 @@ class AgentTalksOverSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=
 
 class DeadAirSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Neither side has spoken for longer than this, in seconds. Told while it goes on, cleared when somebody speaks.
-    `warning_at_start_s`: before the first word of the call, since telephones ring."""
+    `warning_at_start_s`: a warning after so long before the first word of the call, since telephones ring; critical
+    comes later by as much there. The summary knows no such grace: its `dead_air.count` counts silences of more than 4 s
+    at the start as well, so it can be higher than the number of alerts."""
 
     enabled: bool = True
     warning_after_s: float = 4.0
@@ -58,8 +60,9 @@ class DeadAirSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class UnansweredSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The caller has been waiting for a reply for so long, in seconds. Told while it goes on, cleared when anybody
-    speaks."""
+    """The caller has been waiting for a reply for so long, in seconds of silence. Told while it goes on, cleared when
+    the agent speaks. What the caller says meanwhile does not end the wait; of the silences between his turns those of
+    2 s and more add up. The summary's `unanswered.count` is of single turns: those with 6 s of silence behind them."""
 
     enabled: bool = True
     warning_after_s: float = 6.0
@@ -121,8 +124,8 @@ class LowRelevancySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=Tr
 
 
 class OneWayAudioSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One side has not been heard while the other talked for so long, in seconds, pauses included. Told while it goes
-    on, cleared when the silent side is heard."""
+    """One side has not been heard while the other talked for so long, in seconds: pauses included, up to 4 s each, and
+    at least a third of it speech. Told while it goes on, cleared when the silent side is heard."""
 
     enabled: bool = True
     warning_after_s: float = 30.0
@@ -171,14 +174,14 @@ class RulesSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         check_ranges("rules", self, {f"rules.{key}": limits for key, limits in RANGES.items()})
-        for group, names in RISING.items():
+        for group, chains in RISING.items():
             settings = getattr(self, group)
-            for lower, higher in pairwise(names):
-                if getattr(settings, lower) > getattr(settings, higher):
-                    raise ValueError(
-                        f"rules.{group}.{lower} must not be above rules.{group}.{higher}; "
-                        f"got {getattr(settings, lower)!r} and {getattr(settings, higher)!r}"
-                    )
+            for lower, higher in (pair for names in chains for pair in pairwise(names)):
+                low, high = getattr(settings, lower), getattr(settings, higher)
+                apart = (group, lower) in APART
+                if low > high or (apart and low == high):
+                    order = "must be under" if apart else "must not be above"
+                    raise ValueError(f"rules.{group}.{lower} {order} rules.{group}.{higher}; got {low!r} and {high!r}")
 
 
 _LENGTH = (0.1, 3600)
@@ -223,17 +226,21 @@ RANGES: dict[str, tuple[float, float]] = {
 }
 """`group.key` -> the least and the most."""
 
-RISING: dict[str, tuple[str, ...]] = {
-    "barge_in_spike": ("clear_at", "warning_at", "critical_at"),
-    "barge_in_count": ("clear_barge_ins", "barge_ins"),
-    "agent_talks_over": ("clear_overlaps", "warning_overlaps", "critical_overlaps"),
-    "dead_air": ("warning_after_s", "warning_at_start_s", "critical_after_s"),
-    "unanswered": ("warning_after_s", "critical_after_s"),
-    "slow_response": ("clear_p95_s", "warning_p95_s", "critical_p95_s"),
-    "slow_yield": ("clear_p50_s", "warning_p50_s", "critical_p50_s"),
-    "low_turn_taking": ("critical_score", "warning_score", "clear_score"),
-    "low_relevancy": ("critical_score", "warning_score", "clear_score"),
-    "one_way_audio": ("warning_after_s", "critical_after_s"),
-    "feed_gap": ("warning_after_s", "critical_after_s"),
+RISING: dict[str, tuple[tuple[str, ...], ...]] = {
+    "barge_in_spike": (("clear_at", "warning_at", "critical_at"),),
+    "barge_in_count": (("clear_barge_ins", "barge_ins"),),
+    "agent_talks_over": (("clear_overlaps", "warning_overlaps", "critical_overlaps", "window_turns"),),
+    "dead_air": (("warning_after_s", "warning_at_start_s"), ("warning_after_s", "critical_after_s")),
+    "unanswered": (("warning_after_s", "critical_after_s"),),
+    "slow_response": (("clear_p95_s", "warning_p95_s", "critical_p95_s"), ("min_replies", "window_replies")),
+    "slow_yield": (("clear_p50_s", "warning_p50_s", "critical_p50_s"), ("min_barge_ins", "window_barge_ins")),
+    "low_turn_taking": (("critical_score", "warning_score", "clear_score"), ("min_transitions", "window_transitions")),
+    "low_relevancy": (("critical_score", "warning_score", "clear_score"), ("min_turns", "window_turns")),
+    "one_way_audio": (("warning_after_s", "critical_after_s"),),
+    "feed_gap": (("warning_after_s", "critical_after_s"),),
 }
-"""Settings of a group that must not fall in this order, so that what is raised can also end."""
+"""Settings of a group that must not fall in this order, so that a rule can be raised and can also end."""
+
+APART = {("barge_in_count", "clear_barge_ins"), ("agent_talks_over", "clear_overlaps")}
+"""Counts that must be under the next in the order: what is cleared with as many as it is raised with would be cleared
+while it is so."""

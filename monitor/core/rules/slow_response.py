@@ -20,7 +20,7 @@ class SlowResponse(Rule):
     def __init__(self, settings: SlowResponseSettings, tracks: Collection[str]) -> None:
         super().__init__(settings, tracks)
         self._set = settings
-        self._most = max(settings.window_replies, settings.min_replies)
+        self._most = settings.window_replies
         self._replies: list[tuple[int, int]] = []
 
     def transition(self, transition: Transition, from_turn: Turn, to_turn: Turn) -> None:

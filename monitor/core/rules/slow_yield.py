@@ -23,7 +23,7 @@ class SlowYield(Rule):
         super().__init__(settings, tracks)
         self._set = settings
         self._stalls = Stalls()
-        self._most = max(settings.window_barge_ins, settings.min_barge_ins)
+        self._most = settings.window_barge_ins
         self._yields: list[tuple[int, int]] = []
 
     def stalled(self, track: Track, span: Span) -> None:

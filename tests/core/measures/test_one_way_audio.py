@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,11 +21,32 @@ def test_a_caller_who_is_never_heard(play, say):
     assert play(OneWayAudio, *call, until=60) == {"caller": 1, "agent": 0}
 
 
-def test_hellos_into_a_dead_line(play, say):
+def test_a_few_hellos_into_a_dead_line_are_no_talk(play, say):
     user, agent = say
     hellos = [user(at, at + 0.6) for at in (10, 19, 29, 39.4)]
-    assert play(OneWayAudio, agent(0, 2), *hellos, until=45) == {"caller": 0, "agent": 1}
-    assert play(OneWayAudio, agent(0, 2), *hellos[:-1], until=60) == NONE
+    assert play(OneWayAudio, agent(0, 2), *hellos, until=45) == NONE
+    asked = [user(at, at + 2) for at in range(10, 70, 8)]
+    assert play(OneWayAudio, agent(0, 2), *asked, until=72) == {"caller": 0, "agent": 1}
+
+
+def test_a_hold_is_no_talk(play, say):
+    user, agent = say
+    call = (user(0, 5), agent(9, 11), agent(47, 50), user(52, 53))
+    assert play(OneWayAudio, *call, until=55) == NONE
+
+
+@pytest.mark.parametrize(("pause", "count"), [(3.999, 0), (4, 1), (9, 1)])
+def test_a_pause_of_the_talker_counts_up_to_four_seconds(play, say, pause, count):
+    user, agent = say
+    call = (user(0, 5), agent(6, 20), agent(20 + pause, 32 + pause), user(33 + pause, 35 + pause))
+    assert play(OneWayAudio, *call, until=60)["caller"] == count
+
+
+@pytest.mark.parametrize(("word", "count"), [(0.99, 0), (1, 1)])
+def test_a_third_of_it_is_speech(play, say, word, count):
+    user, agent = say
+    call = [agent(10 + 4 * k, 10 + 4 * k + word) for k in range(10)]
+    assert play(OneWayAudio, user(0, 5), *call, until=60)["caller"] == count
 
 
 def test_silence_of_both_is_dead_air_and_not_one_way(play, say):
@@ -47,7 +70,7 @@ def test_a_monologue_is_one_way_in_each_of_its_silences(play, say):
 def test_what_the_other_says_before_and_behind_a_silence_does_not_fill_it(play, say):
     user, agent = say
     call = (user(0, 20), agent(1, 22), user(55, 90), agent(54, 80))
-    assert play(OneWayAudio, *call, until=91)["caller"] == 1
+    assert play(OneWayAudio, *call, until=91)["caller"] == 0
     call = (user(0, 20), agent(1, 19), user(55, 90), agent(56, 80))
     assert play(OneWayAudio, *call, until=91)["caller"] == 0
 
@@ -96,8 +119,10 @@ def test_every_silence_is_judged_by_what_the_other_said_in_it(caller, agent):
         found = 0
         for start, end in zip(edges[::2], edges[1::2], strict=True):
             inside = [(max(t.start_ms, start), min(t.end_ms, end)) for t in turns if t.role != role]
-            inside = [(a, b) for a, b in inside if a < b]
-            found += bool(inside) and max(b for _, b in inside) - min(a for a, _ in inside) >= 30_000
+            inside = sorted((a, b) for a, b in inside if a < b)
+            talked = sum(b - a for a, b in inside)
+            pauses = sum(min(4000, after[0] - before[1]) for before, after in pairwise(inside))
+            found += talked + pauses >= 30_000 and talked >= 10_000
         return found
 
     assert measure.figures(over) == {"caller": count("user"), "agent": count("assistant")}

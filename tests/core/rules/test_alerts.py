@@ -85,6 +85,28 @@ def test_while_it_cools_down_it_is_counted_and_not_raised(standing, light):
     assert (told[0].alert.id, told[0].alert.suppressed) == ("c1/light/2", 2)
 
 
+def test_a_warning_that_cools_down_hides_nothing_worse(standing, light):
+    standing.judge(light.shows(900), 1000, False)
+    standing.judge(light.off(2000), 2000, False)
+    assert standing.judge(light.shows(3000), 3000, False) == []
+    told = standing.judge(light.shows(4000, "critical"), 4000, False)
+    assert kinds(told) == [("raised", 4000, "critical")]
+    assert (told[0].alert.id, told[0].alert.suppressed) == ("c1/light/2", 1)
+    standing.judge(light.off(5000), 5000, False)
+    for at, severity in ((6000, "warning"), (8000, "critical"), (13_900, "critical")):
+        assert standing.judge(light.shows(at, severity), at, False) == [], "no worse than the last, and cooled anew"
+        standing.judge(light.off(at + 50), at + 50, False)
+    told = standing.judge(light.shows(14_000), 14_000, False)
+    assert (told[0].alert.severity, told[0].alert.suppressed) == ("warning", 3)
+
+
+def test_what_became_critical_while_it_was_open_cools_down_as_critical(standing, light):
+    standing.judge(light.shows(900), 1000, False)
+    standing.judge(light.shows(1500, "critical"), 1500, False)
+    standing.judge(light.off(2000), 2000, False)
+    assert standing.judge(light.shows(3000, "critical"), 3000, False) == []
+
+
 def test_what_is_still_so_when_it_has_cooled_down_is_raised_then(standing, light):
     standing.judge(light.shows(900), 1000, False)
     standing.judge(light.off(2000), 2000, False)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from monitor.core.alerts import Told
+from monitor.core.encode import encode
 from monitor.core.measures.panel import Panel
 from monitor.core.rules.board import RuleBoard
 from monitor.core.rules.moment import Moment
@@ -53,7 +56,29 @@ def test_forty_barge_ins_and_three_more_are_two_alerts():
     assert (first.since_ms, first.value, first.threshold) == (3000, 3, 3)
     assert 115_000 <= (cleared.until_ms or 0) <= 121_000
     assert second.since_ms == 123_500
-    assert first.suppressed == second.suppressed == 0
+    assert first.suppressed == second.suppressed == 0, "the first was held all the while: nothing was to be raised anew"
+    assert [list(one["alert"])[-1] for one in encoded(told)] == ["since", "until", "since"], "and a line tells no 0"
+
+
+def encoded(told: list[Told]) -> list[dict[str, Any]]:
+    """The alerts as they go out."""
+    events = [
+        one.kind(call="call", seq=n, at_ms=one.at_ms, known_at_ms=one.at_ms, alert=one.alert)
+        for n, one in enumerate(told, 1)
+    ]
+    return [msgspec.json.decode(encode(event)) for event in events]
+
+
+def test_the_line_of_an_alert_says_how_often_it_was_held_back_and_so_does_its_end():
+    """Run 1 with a caller who pauses twice within the cool-down, so that the count is met anew."""
+    barge_ins = [1.5 * k for k in range(10)] + [90, 91, 92, 170, 171, 172] + [251.5, 252.5, 253.5]
+    lines = encoded(spoken(board(240), barge_ins, 340))
+    assert [(one["type"], one["alert"].get("suppressed")) for one in lines] == [
+        ("alert.raised", None),
+        ("alert.cleared", None),
+        ("alert.raised", 2),
+        ("alert.cleared", 2),
+    ]
 
 
 def test_a_rate_of_two_and_three_a_minute_by_turns_is_at_most_five_alerts_and_says_what_it_held_back():

@@ -8,6 +8,7 @@ from connectors import inputs
 from connectors.inputs import TRACKS
 from monitor.core.call import CallMonitor, CoreSettings
 from monitor.core.events import Event
+from monitor.core.rules.settings import DeadAirSettings, RulesSettings
 from monitor.detectors import new_detector
 from tests.builders import call, of, speech, watch
 from tests.core.call.live_feed import as_it_comes
@@ -56,6 +57,28 @@ def test_telephones_ring_before_the_first_word_but_not_for_ever() -> None:
     ]
 
 
+def test_a_telephone_that_may_ring_for_longer_is_critical_later_by_as_much() -> None:
+    patient = DeadAirSettings(warning_at_start_s=60.0)
+    events = watch(call(speech("agent", 73_000, 74_000)), CoreSettings(rules=RulesSettings(dead_air=patient)))
+    assert [one[2:4] for one in alerts(events)] == [("warning", 60_000), ("critical", 71_000), ("critical", 73_000)]
+    later = watch(
+        call(speech("agent", 600, 2000), speech("agent", 20_000, 21_000)),
+        CoreSettings(rules=RulesSettings(dead_air=patient)),
+    )
+    assert [one[2:4] for one in alerts(later)] == [("warning", 6000), ("critical", 17_000), ("critical", 20_000)]
+
+
+def test_the_cool_down_of_a_short_silence_does_not_hide_a_long_one() -> None:
+    said = [speech("agent", 600, 2000), speech("agent", 6400, 8000), speech("agent", 24_500, 26_000)]
+    found = alerts(watch(call(*said)), "dead_air")
+    assert [one[1:4] for one in found] == [
+        ("raised", "warning", 6000),
+        ("cleared", "warning", 6400),
+        ("raised", "critical", 23_000),
+        ("cleared", "critical", 24_500),
+    ]
+
+
 def test_a_caller_without_a_reply_is_told_of_after_six_seconds() -> None:
     said = speech("agent", 600, 2000), speech("caller", 2500, 4000), speech("agent", 12_000, 13_000)
     events = watch(call(*said))
@@ -89,7 +112,26 @@ def test_a_side_that_is_not_heard_while_the_other_talks_is_told_of_live() -> Non
         ("raised", "critical", 61_500),
         ("cleared", "critical", 68_000),
     ]
+    alert = of(watch(call(*said)), "alert.raised")[0].alert
+    assert alert.message.startswith(
+        "the caller has not been heard for 30.0 s, since 1.5 s, and the agent has talked for 30.0 s of that: look at "
+    )
+    assert (alert.value, alert.threshold) == (30.0, 30.0)
     assert all(known <= at + 1500 for *_, at, known in found), "the other's talk is told once a second"
+
+
+def test_a_hold_is_not_one_way() -> None:
+    said = speech("caller", 600, 8000), speech("agent", 9000, 11_000), speech("agent", 47_000, 50_000)
+    events = watch(call(*said, speech("caller", 51_000, 52_000)))
+    assert alerts(events, "one_way_audio") == []
+    assert events[-1].summary["one_way_audio"] == {"caller": 0, "agent": 0}  # type: ignore[attr-defined]
+
+
+def test_an_agent_that_goes_on_behind_a_hold_is_one_way_in_the_end() -> None:
+    events = watch(call(speech("caller", 600, 8000), speech("agent", 9000, 11_000), speech("agent", 47_000, 75_000)))
+    assert next(one[1:4] for one in alerts(events, "one_way_audio")) == ("raised", "warning", 71_000)
+    alert = next(e.alert for e in of(events, "alert.raised") if e.alert.rule == "one_way_audio")
+    assert "has not been heard for 62.0 s, since 9.0 s, and the agent has talked for 26.0 s of that" in alert.message
 
 
 def test_one_track_alone_is_not_judged_by_the_other() -> None:

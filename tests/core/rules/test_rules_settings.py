@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import msgspec
 import pytest
@@ -49,16 +50,58 @@ def test_every_number_has_its_range_and_what_is_beyond_is_refused(key: str) -> N
             load(assignments=[f"rules.{key}={number}"])
 
 
-@pytest.mark.parametrize("group", RISING)
-def test_thresholds_that_can_never_end_are_refused(group: str) -> None:
-    lower, higher = RISING[group][0], RISING[group][-1]
-    settings = getattr(RulesSettings(), group)
-    least = max(RANGES[f"{group}.{higher}"][0], RANGES[f"{group}.{lower}"][0])
-    kind = type(getattr(settings, lower))
-    most = kind(min(RANGES[f"{group}.{lower}"][1], RANGES[f"{group}.{higher}"][1]))
-    swapped = dict.fromkeys(RISING[group][:-1], most) | {higher: kind(least)}
-    with pytest.raises(ValueError, match=rf"rules\.{group}\.\w+ must not be above rules\.{group}\.\w+"):
-        RulesSettings(**{group: msgspec.structs.replace(settings, **swapped)})
+PAIRS = [(group, *pair) for group, chains in RISING.items() for names in chains for pair in pairwise(names)]
+
+
+@pytest.mark.parametrize(("group", "lower", "higher"), PAIRS)
+def test_a_rule_that_could_never_be_raised_or_never_end_is_refused(group: str, lower: str, higher: str) -> None:
+    defaults = getattr(RulesSettings(), group)
+    names = next(names for names in RISING[group] if lower in names and higher in names)
+    edge = getattr(defaults, higher)
+    over = edge + type(edge)(1 if isinstance(edge, int) else 0.01)
+    equal = dict.fromkeys(names[: names.index(lower) + 1], over) | {higher: edge}
+    with pytest.raises(ValueError, match="must") as refused:
+        RulesSettings(**{group: msgspec.structs.replace(defaults, **equal)})
+    told = re.match(r"rules\.(\w+)\.(\w+) must (?:not be above|be under) rules\.\w+\.(\w+); got ", str(refused.value))
+    assert told
+    assert told.groups() in PAIRS
+    assert told[1] == group
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            ["agent_talks_over.window_turns=1"],
+            "rules.agent_talks_over.critical_overlaps must not be above rules.agent_talks_over.window_turns; "
+            "got 4 and 1",
+        ),
+        (
+            ["slow_response.window_replies=5"],
+            "rules.slow_response.min_replies must not be above rules.slow_response.window_replies; got 10 and 5",
+        ),
+        (
+            ["barge_in_count.clear_barge_ins=3"],
+            "rules.barge_in_count.clear_barge_ins must be under rules.barge_in_count.barge_ins; got 3 and 3",
+        ),
+        (
+            ["agent_talks_over.clear_overlaps=2"],
+            "rules.agent_talks_over.clear_overlaps must be under rules.agent_talks_over.warning_overlaps; got 2 and 2",
+        ),
+        (
+            ["low_relevancy.warning_score=0.8"],
+            "rules.low_relevancy.warning_score must not be above rules.low_relevancy.clear_score; got 0.8 and 0.7",
+        ),
+    ],
+)
+def test_what_contradicts_itself_is_refused_with_both_keys(given: list[str], said: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        load(assignments=[f"rules.{one}" for one in given])
+    assert str(refused.value) == said
+
+
+def test_telephones_may_ring_for_longer_than_is_critical_later() -> None:
+    assert load(assignments=["rules.dead_air.warning_at_start_s=60"]).core.rules.dead_air.critical_after_s == 15
 
 
 def test_a_rule_is_set_in_a_file_the_environment_and_on_the_command_line(tmp_path) -> None:
