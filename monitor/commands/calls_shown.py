@@ -24,6 +24,8 @@ _LESS = ("turns", "agent", "answers p50/p95", "barge-ins", "relevancy", "score")
 _FOLDED = {"call": 20, "agent": 16, "alerts": 10}
 """What goes on in the next line where there is no room, and how much it needs at least."""
 _DASH = "–"
+_OPEN = {"running": "still open", "unfinished": "open when the monitor stopped", "ended": "open when the call ended"}
+"""What is said of an alert that was not cleared, by the state of its call."""
 
 
 def show_table(calls: Sequence[Call], output: Output) -> None:
@@ -141,7 +143,7 @@ def _page(call: Call, known: dict[str, Any]) -> Iterator[str]:
     for turn in known["turns"]:
         yield _turn(turn, transitions.get(turn["index"]), verdicts.get(turn["index"]))
     for alert in known["alerts"]:
-        until = "still open" if alert["until"] is None else f"until {_at(alert['until'])}"
+        until = _OPEN[call.state] if alert["until"] is None else f"until {_at(alert['until'])}"
         because = ", ".join(map(str, alert["because"]))
         turns = f" (turns {because})" if because else ""
         what = f"{alert['severity']} {literal(alert['rule'], 60)}: {literal(alert['message'], 400)}"

@@ -14,23 +14,27 @@ Use it from one thread at a time; `len`, `dropped` and `on_disk` may be asked fr
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import logging
 import os
 import re
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from monitor.sinks import SinkError
+from monitor.sinks.disk_trouble import DiskTrouble
 from monitor.sinks.spool_file import Item as Item
 from monitor.sinks.spool_file import SpoolFile
 
 log = logging.getLogger("turnwatch.spool")
 
 _TRY_AGAIN_S = 1.0
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 def spool_path(spool_dir: str | None, sink: str, target: str) -> Path:
@@ -40,6 +44,28 @@ def spool_path(spool_dir: str | None, sink: str, target: str) -> Path:
     folder = Path(spool_dir).expanduser() if spool_dir else Path(state) / "turnwatch"
     plain = re.sub(r"[^A-Za-z0-9.-]+", "_", target)[:60].strip("_")
     return folder / f"{sink}-{plain}-{hashlib.sha256(target.encode()).hexdigest()[:8]}.spool"
+
+
+def spool_at(spool_dir: str | None, sink: str, target: str) -> Path:
+    """The same, for a sink that is about to use it. Raises SinkError where its folder cannot be had or written to; a
+    full disk may get room, and is waited for."""
+    path = spool_path(spool_dir, sink, target)
+    trial = path.with_name(f".{path.name}-{os.getpid()}-{threading.get_ident()}")
+    try:
+        if path.exists() and not (path.is_file() and os.access(path, os.R_OK | os.W_OK)):
+            raise PermissionError(errno.EACCES, f"{path.name} in it is no file, or cannot be written")
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(trial, os.O_WRONLY | os.O_CREAT, 0o600))
+        trial.unlink()
+    except (OSError, ValueError) as error:
+        if getattr(error, "errno", None) in _NO_ROOM:
+            return path
+        why = getattr(error, "strerror", None) or error
+        raise SinkError(
+            f"{sink}.spool_dir {path.parent} cannot be written to: {why}. What waits for the far side is kept there: "
+            "name a folder that this user can write to"
+        ) from error
+    return path
 
 
 class Spool:
@@ -58,7 +84,8 @@ class Spool:
         self._gone: list[int] = []  # what the file has still to forget
         self._next = time.time_ns() // 1000  # beyond all numbers of former programs, also if they cannot be read yet
         self._file: SpoolFile | None = None
-        self._refused = self._overflowing = False
+        self._trouble = DiskTrouble(log)
+        self._overflowing = False
         self._tried_at = float("-inf")
         if path is None:
             log.warning("the spool is in memory only: what waits when the program ends is lost")
@@ -122,6 +149,8 @@ class Spool:
         self._settle()
         if self._held:
             log.error("%s: %d items are lost: they were in memory only", self, len(self._held))
+        elif not self._trouble.refused:
+            self._works(last=True)
         if self._file is not None:
             self._file.close(empty=not self._sizes)
         self._file = self._path = None
@@ -158,8 +187,10 @@ class Spool:
     def _settle(self) -> None:
         """Bring to disk what is in memory only. A disk that refused is asked again after a second."""
         if self._path is None or not (self._held or self._file is None):
+            if not self._held and not self._trouble.refused:
+                self._works()
             return
-        if self._refused and time.monotonic() - self._tried_at < _TRY_AGAIN_S:
+        if self._trouble.refused and time.monotonic() - self._tried_at < _TRY_AGAIN_S:
             return
         with self._trying("written"):
             if self._file is None:
@@ -168,9 +199,7 @@ class Spool:
                 self._file.write(self._held.values(), self._gone)
                 self._held.clear()
                 self._gone.clear()
-                if self._refused:
-                    self._refused = False
-                    log.warning("%s works again: all that waits is on disk", self)
+                self._works()
 
     @contextmanager
     def _trying(self, what: str) -> Iterator[None]:
@@ -178,10 +207,11 @@ class Spool:
             yield
         except (sqlite3.Error, OSError) as error:
             self._tried_at = time.monotonic()
-            if not self._refused:
-                self._refused = True
-                why = "Look at the disk's space, the folder's rights and the setting spool_dir"
-                log.error("%s could not be %s: %s. Until it can, what waits is in memory. %s", self, what, error, why)
+            why = "Look at the disk's space, the folder's rights and the setting spool_dir"
+            self._trouble.fails(f"{self} could not be {what}: {error}. Until it can, what waits is in memory. {why}")
+
+    def _works(self, *, last: bool = False) -> None:
+        self._trouble.works(lambda: f"{self} works again: all that waits is on disk", last=last)
 
     def _open(self, path: Path, *, late: bool = False) -> None:
         """Open the file and learn what waits in it. `late`: something may wait in memory by now, and comes behind."""

@@ -190,3 +190,23 @@ def test_what_was_watched_is_shown(recording: Path, tmp_path: Path) -> None:
     assert (call["call"], call["cause"], call["missing_events"]) == ("short", "end_of_file", 0)
     (call,) = lines(run("calls", "--json", "--history", str(path), "short").stdout)
     assert call["summary"] == ended["summary"]
+
+
+def test_an_alert_of_a_monitor_that_was_killed_is_not_called_open(tmp_path: Path) -> None:
+    written = tmp_path / "h.db"
+
+    async def look() -> bytes:
+        history = sink(written, commit_ms=0)
+        await history.open()
+        for event in a_call("live"):
+            if event.type in ("alert.cleared", "call.ended"):
+                break
+            await history.deliver(event)
+        shown = await asyncio.to_thread(run, "calls", "--history", str(written), "live")
+        await history.close()
+        return shown.stdout
+
+    assert b", still open" in asyncio.run(look())
+    left = run("calls", "--history", str(written), "live").stdout
+    assert b", open when the monitor stopped" in left
+    assert b"still open" not in left

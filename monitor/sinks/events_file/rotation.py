@@ -18,6 +18,10 @@ _UNFINISHED = ".part"
 _PACKED = ".gz"
 
 
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
 class Aside:
     """The files put aside of `path`. Packing runs in a thread of its own: it takes seconds."""
 
@@ -86,10 +90,13 @@ class Aside:
         packed = plain.with_name(plain.name + _PACKED)
         unfinished = packed.with_name(packed.name + _UNFINISHED)
         try:
-            with plain.open("rb") as source, gzip.open(unfinished, "wb", compresslevel=6) as target:
-                shutil.copyfileobj(source, target, 1 << 20)
-            with unfinished.open("rb+") as written:
+            unfinished.unlink(missing_ok=True)  # of a killed program: with whatever rights
+            with plain.open("rb") as source, open(unfinished, "xb", opener=_private) as written:
+                with gzip.GzipFile(packed.name, "wb", 6, written) as target:
+                    shutil.copyfileobj(source, target, 1 << 20)
+                written.flush()
                 os.fsync(written.fileno())
+            shutil.copymode(plain, unfinished)  # who may read the one may read the other, and nobody else
         except OSError:
             with suppress(OSError):
                 unfinished.unlink(missing_ok=True)

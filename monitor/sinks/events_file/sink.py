@@ -11,6 +11,7 @@ from pathlib import Path
 from monitor.core.encode import encode
 from monitor.core.events import Event
 from monitor.sinks import Sink, SinkError
+from monitor.sinks.disk_trouble import DiskTrouble
 from monitor.sinks.events_file.line_file import LineFile
 from monitor.sinks.events_file.rotation import Aside
 from monitor.sinks.events_file.settings import EventsFileSettings
@@ -39,7 +40,7 @@ class EventsFileSink:
         self._file: LineFile | None = None
         self._held: deque[bytes] = deque()
         self._held_bytes = 0
-        self._trouble = False
+        self._trouble = DiskTrouble(log)
         self._told_lost = 0
         self._tried_at = self._looked_at = self._synced_at = self._rotate_at = 0.0
         self._keeping: asyncio.Task[None] | None = None
@@ -47,7 +48,7 @@ class EventsFileSink:
     async def open(self) -> None:
         """Open the file; if the disk refuses now, it is tried again."""
         self._write_held()
-        if not self._trouble:
+        if not self._trouble.refused:
             self._aside.tidy()
         self._keeping = asyncio.create_task(self._keep_house(), name="events_file")
 
@@ -64,6 +65,8 @@ class EventsFileSink:
         self._write_held()
         if self._held:
             log.error("%d events are lost: %s could not be written to the end", len(self._held), self._path)
+        elif not self._trouble.refused:
+            self._works(last=True)
         self._let_go()
         self._aside.wait(_PACK_WITHIN_S)
 
@@ -76,7 +79,7 @@ class EventsFileSink:
 
     def _write_held(self) -> None:
         now = time.monotonic()
-        if self._trouble and now - self._tried_at < TRY_AGAIN_S:
+        if self._trouble.refused and now - self._tried_at < TRY_AGAIN_S:
             return
         try:
             file = self._opened(now)
@@ -138,31 +141,28 @@ class EventsFileSink:
     def _fails(self, error: Exception) -> None:
         self._tried_at = time.monotonic()
         self._let_go()
-        if not self._trouble:
-            self._trouble = True
-            log.error(
-                "%s cannot be written: %s. Lines are held until it can. Look at the disk's space and the file's rights",
-                self._path,
-                getattr(error, "strerror", None) or error,
-            )
+        why = getattr(error, "strerror", None) or error
+        hint = "Look at the disk's space and the file's rights"
+        self._trouble.fails(f"{self._path} cannot be written: {why}. Lines are held until it can. {hint}")
 
-    def _works(self) -> None:
-        if self._trouble:
-            self._trouble = False
-            lost, self._told_lost = self.lost - self._told_lost, self.lost
-            log.warning("%s is written again: %s", self._path, f"{lost} events were lost" if lost else "none was lost")
+    def _works(self, *, last: bool = False) -> None:
+        lost = self.lost - self._told_lost
+        told = f"{self._path} is written again: {f'{lost} events were lost' if lost else 'none was lost'}"
+        if self._trouble.works(lambda: told, dear=lost > 0, last=last):
+            self._told_lost += lost
 
     async def _keep_house(self) -> None:
         """Lines that nothing comes behind are synced as well, and held ones tried again."""
         every = self._settings.sync_ms
         while True:
             await asyncio.sleep(TRY_AGAIN_S if not every else min(TRY_AGAIN_S, every / 1000))
-            if self._held or self._trouble or (every is not None and self._file is not None and not self._file.synced):
+            unsynced = every is not None and self._file is not None and not self._file.synced
+            if self._held or self._trouble.lasts or unsynced:
                 self._write_held()
 
     def figures(self) -> dict[str, float]:
         """How it is doing."""
-        connected = float(not self._trouble)
+        connected = float(not self._trouble.refused)
         return {"written": self.written, "held": len(self._held), "lost": self.lost, "connected": connected}
 
 

@@ -10,9 +10,11 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import ClassVar
 
 from monitor.core.events import AlertCleared, AlertRaised, Event
 from monitor.sinks import Sink, SinkError
+from monitor.sinks.disk_trouble import DiskTrouble
 from monitor.sinks.history.following import Following
 from monitor.sinks.history.held import Held
 from monitor.sinks.history.schema import connect
@@ -37,6 +39,8 @@ class HistorySink:
 
     `deliver_from` takes events of other sites than the settings'."""
 
+    keeps: ClassVar[bool] = True
+
     def __init__(
         self, path: Path, settings: HistorySettings, on_written: Callable[[Sequence[Told]], None] | None = None
     ) -> None:
@@ -50,7 +54,7 @@ class HistorySink:
         self._following = Following(settings.teach_baselines)
         self._due: asyncio.TimerHandle | None = None
         self._since = 0.0
-        self._trouble = False
+        self._trouble = DiskTrouble(log)
         self._tried_at = 0.0
         self._told_lost = 0
         self._keeping: asyncio.Task[None] | None = None
@@ -85,6 +89,8 @@ class HistorySink:
         self.flush()
         if self._held:
             log.error("%d events are lost: the history %s could not be written to the end", len(self._held), self._path)
+        elif not self._trouble.refused:
+            self._works(last=True)
         self._store.close()
 
     def flush(self) -> None:
@@ -92,7 +98,7 @@ class HistorySink:
         if self._due is not None:
             self._due.cancel()
             self._due = None
-        if self._trouble and time.monotonic() - self._tried_at < TRY_AGAIN_S:
+        if self._trouble.refused and time.monotonic() - self._tried_at < TRY_AGAIN_S:
             return
         while batch := self._held.first(MAX_BATCH):
             if not self._write(batch):
@@ -135,28 +141,29 @@ class HistorySink:
         self._tried_at = time.monotonic()
         if "locked" not in str(error):
             self._store.reopen()
-        if not self._trouble:
-            self._trouble = True
-            text = "the history %s cannot be written: %s. Events are held until it can. %s"
-            log.error(text, self._path, error, _HINT)
+        self._trouble.fails(
+            f"the history {self._path} cannot be written: {error}. Events are held until it can. {_HINT}"
+        )
 
-    def _works(self) -> None:
-        if self._trouble:
-            self._trouble = False
-            lost, self._told_lost = self._held.lost - self._told_lost, self._held.lost
-            rest = f"{lost} events were lost" if lost else "nothing was lost"
-            log.warning("the history %s is written again: %s", self._path, rest)
+    def _works(self, *, last: bool = False) -> None:
+        lost = self._held.lost - self._told_lost
+        rest = f"{lost} events were lost" if lost else "nothing was lost"
+        told = f"the history {self._path} is written again: {rest}"
+        if self._trouble.works(lambda: told, dear=lost > 0, last=last):
+            self._told_lost += lost
 
     async def _keep_house(self, more: bool) -> None:
         """Beats of this program's heart; deleting; and what the disk refused is tried again."""
         next_beat = time.monotonic() + BEAT_S
         while True:
             await asyncio.sleep(0.05 if more else TRY_AGAIN_S)
-            if self._held and (self._trouble or self._due is None):
+            if self._held and (self._trouble.refused or self._due is None):
                 self.flush()
-            if more or time.monotonic() >= next_beat or (self._trouble and not self._held):
+            if more or time.monotonic() >= next_beat or (self._trouble.refused and not self._held):
                 more = self._look_after()
                 next_beat = time.monotonic() + BEAT_S
+            if not self._trouble.refused:
+                self._works()  # for long enough, perhaps
 
     def _look_after(self) -> bool:
         try:
@@ -176,7 +183,7 @@ class HistorySink:
             "held": len(self._held),
             "lost": self._held.lost,
             "refused": self.refused,
-            "connected": float(not self._trouble),
+            "connected": float(not self._trouble.refused),
         }
 
 

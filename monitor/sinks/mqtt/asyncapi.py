@@ -63,12 +63,13 @@ def document() -> dict[str, Any]:
 def _add_open_alerts(channels: dict[str, Any], operations: dict[str, Any], messages: dict[str, Any]) -> None:
     expiry_s = MqttSettings().state_expiry_s
     headers = {
-        "state": {"enum": ["open", "cleared"]},
-        "event-id": {"type": "string", "description": "of the alert.raised that opened it; not with cleared"},
+        "state": {"enum": ["open", "cleared", "lost"]},
+        "event-id": {"type": "string", "description": "of the alert.raised that opened it; only with open"},
         "monitor": {"type": "string"},
     }
     messages["alert.open"] = _message("alert.open", AlertRaised.type, _object(headers, ["state", "monitor"])) | {
-        "summary": "The alert as it was last raised. An empty message deletes it: it is cleared.",
+        "summary": "The alert as it was last raised. An empty message deletes it: it is cleared, or "
+        "lost, since the monitor was killed.",
     }
     channels["alert.open"] = {
         "address": f"{ROOT}/{{site}}/alerts/{{alert}}",
@@ -89,6 +90,13 @@ def _add_monitors(
         "monitor": text,
         "state": {"enum": ["online", "offline"]},
         "since": text | {"format": "date-time", "description": "with online: when the monitor started"},
+        "instance": text | {"description": "with online: tells two monitors of one name apart"},
+        "holds_s": {"type": "integer", "description": "with online: seconds; it is renewed at half the time"},
+        "lost_alerts": {
+            "type": "array",
+            "items": text,
+            "description": "with online: the alerts, as in their topics, that were open when it was killed before",
+        },
         "cause": {"enum": ["stopped", "lost"], "description": "with offline: it ended in order, or the link broke"},
     }
     schemas["monitor"] = _object(told, ["v", "site", "monitor", "state"])

@@ -73,7 +73,7 @@ class BrokerClient(aiomqtt.Client):
             tls_context=tls.context(settings) if address.tls else None,
         )
         self._client.connect_timeout = settings.answer_within_s
-        self._address = address
+        self._address, self._ca_file = address, settings.ca_file
         self._receipts: dict[int, asyncio.Future[None]] = {}
         self._code: tuple[int, str] | None = None
         self._let_go = False
@@ -100,7 +100,7 @@ class BrokerClient(aiomqtt.Client):
             return reasons.by_code(*self._code)
         if self._ear.error is None:
             return LinkError("the connection broke", broke=True)
-        error = reasons.by_error(self._ear.error, self._address)
+        error = reasons.by_error(self._ear.error, self._address, self._ca_file)
         return LinkError(f"the connection broke: {error}", refused=error.refused, broke=not error.refused)
 
     async def start(self) -> None:
@@ -124,7 +124,7 @@ class BrokerClient(aiomqtt.Client):
             ) from None
         except (OSError, ValueError) as error:
             self.drop()
-            raise reasons.by_error(error, self._address) from error
+            raise reasons.by_error(error, self._address, self._ca_file) from error
         except BaseException:
             self.drop()
             raise
@@ -161,7 +161,7 @@ class BrokerClient(aiomqtt.Client):
 
     def _early(self) -> LinkError:
         if self._ear.error is not None and not isinstance(self._ear.error, ConnectionError):
-            return reasons.by_error(self._ear.error, self._address)
+            return reasons.by_error(self._ear.error, self._address, self._ca_file)
         if self._code is not None:
             return reasons.by_code(*self._code)
         return reasons.hung_up(self._address)

@@ -5,7 +5,8 @@ comes late sees the state: the line of the last alert.raised, with the user prop
 `turnwatch/<site>/alerts/<alert id>`. It goes away
 
 - when the alert is cleared, or its call ends;
-- when the monitor starts again after it was killed: what it had left open is in a file beside the spool;
+- when the monitor starts again after it was killed: what it had left open is in a file beside the spool. Then the empty
+  message has the user property `state: lost`, since nobody knows how the alert stands, else `state: cleared`;
 - by itself, if the monitor never comes again: the broker forgets it after `mqtt.state_expiry_s`.
 """
 
@@ -30,15 +31,26 @@ class OpenAlerts:
             self._numbers[item.key] = item.number
             item = record.after(item.number)
         self._due = dict.fromkeys(self._numbers)  # a former program's are open no more
+        self._lost = set(self._numbers)
 
     def __len__(self) -> int:
         return len(self._open)
+
+    @property
+    def lost(self) -> list[str]:
+        """The last level of the topic of each alert that a former program had left open."""
+        return [topic.rpartition("/")[2] for topic in self._lost]
+
+    def go_by(self, monitor: str) -> None:
+        """The monitor has another name from now on."""
+        self._monitor = topics.plain(monitor)
 
     def follow(self, event: Event) -> None:
         """Take note of an event."""
         if isinstance(event, AlertRaised):
             topic = topics.alerts(self._site, event.alert.id)
             self._open[topic] = event
+            self._lost.discard(topic)
             self._numbers[topic] = self._record.put(topic, b"", {})
             self._due[topic] = None
         elif isinstance(event, AlertCleared):
@@ -56,7 +68,8 @@ class OpenAlerts:
         for topic in self._due:
             raised = self._open.get(topic)
             if raised is None:
-                return Message(topic=topic, qos=1, retain=True, user=(("state", "cleared"), ("monitor", self._monitor)))
+                state = "lost" if topic in self._lost else "cleared"
+                return Message(topic=topic, qos=1, retain=True, user=(("state", state), ("monitor", self._monitor)))
             user = (("state", "open"), ("event-id", topics.event_id(raised)), ("monitor", self._monitor))
             return Message(topic=topic, payload=encode(raised), qos=1, retain=True, expiry_s=self._expiry_s, user=user)
         return None

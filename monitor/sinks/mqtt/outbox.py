@@ -45,6 +45,10 @@ class Outbox:
         """There is no room for one more that is only passed on."""
         return len(self._passing) >= MAX_PASSING
 
+    def go_by(self, monitor: str) -> None:
+        """The monitor has another name from now on."""
+        self._monitor = topics.plain(monitor)
+
     def keep(self, event: Event) -> None:
         """Take an event that is not to be lost."""
         meta = {

@@ -67,12 +67,12 @@ def by_code(code: int, name: str) -> LinkError:
     return LinkError(_AWAY.get(code, f"it says: {name}"))
 
 
-def by_error(error: BaseException, address: Address) -> LinkError:
-    """The error for what the system or TLS raised."""
+def by_error(error: BaseException, address: Address, ca_file: str | None = None) -> LinkError:
+    """The error for what the system or TLS raised. `ca_file`: as it is set."""
     if isinstance(error, LinkError):
         return error
     if isinstance(error, ssl.SSLError):
-        return LinkError(tls.cause(error, address.host), refused=True)
+        return LinkError(tls.cause(error, address.host, ca_file), refused=True)
     if isinstance(error, ConnectionRefusedError):
         return LinkError(f"nobody listens on port {address.port} there: is the broker running, and mqtt.url right?")
     if isinstance(error, TimeoutError):

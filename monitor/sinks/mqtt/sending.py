@@ -10,14 +10,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
-from monitor.sinks.mqtt.client import BrokerClient
 from monitor.sinks.mqtt.message import Message
 from monitor.sinks.mqtt.monitor_state import MonitorState
 from monitor.sinks.mqtt.open_alerts import OpenAlerts
 from monitor.sinks.mqtt.outbox import Outbox
 from monitor.sinks.mqtt.reasons import NOT_AUTHORISED, OF_THE_MESSAGE, LinkError, Refused
 from monitor.sinks.mqtt.settings import MqttSettings
+
+if TYPE_CHECKING:
+    from monitor.sinks.mqtt.client import BrokerClient
 
 log = logging.getLogger("turnwatch.mqtt")
 
@@ -205,6 +208,7 @@ class Sending:
         self._jammed_at = None
 
     async def _good_bye(self) -> None:
-        receipt = self._broker.send(self._state.stopped())
-        if receipt is not None:
-            await asyncio.wait({receipt}, timeout=1.0)
+        words = [self._state.stopped(), *([self._state.forgotten()] if self._state.renamed else [])]
+        receipts = {receipt for word in words if (receipt := self._broker.send(word)) is not None}
+        if receipts:
+            await asyncio.wait(receipts, timeout=1.0)

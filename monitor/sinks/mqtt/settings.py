@@ -12,7 +12,8 @@ class MqttSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     `url`: mqtt://HOST[:1883] or mqtts://HOST[:8883] (TLS), with USER:PASSWORD@ before the host if need be.
     `site`, `monitor`: the names that stand in the topics. The monitor's is the machine's if it is not given. No other
-    may have it at the broker: it makes the client id, turnwatch-SITE-MONITOR.
+    may have it at the broker: it makes the client id, turnwatch-SITE-MONITOR. A second one of that name goes on under a
+    made-up one, if its user may read turnwatch/SITE/monitors/+.
     `username`, `password`: instead of those in the URL; a password is best given as TURNWATCH_MQTT__PASSWORD.
     `ca_file`: who has signed the broker's certificate (PEM), instead of the authorities that the system trusts.
     `cert_file`, `key_file`: this client's own certificate and its key (PEM), if the broker asks for one.

@@ -10,10 +10,11 @@
 - `turnwatch/<site>/monitors/<monitor>` retains whether the monitor is online; its last will says offline.
 
 A broker that is away is tried again after 0.5 s, then after twice as long each time up to `mqtt.retry_max_s`, with
-jitter; one that refuses after `mqtt.refused_retry_s`. Each cause is told once. A monitor whose client id is taken over
-by another goes on under a name of its own, and says so: else each would end the other's connection for ever. (MQTT 5
-has a reason for it that not every broker tells: a connection that breaks without a word three times in a row, soon
-after it stood, counts as taken over.)
+jitter; one that refuses after `mqtt.refused_retry_s`. Each cause is told once. A monitor whose name another one has
+goes on under a made-up one, and says so: see `name_taken.py`. So does one whose client id is taken over by another:
+else each would end the other's connection for ever. (MQTT 5 has a reason for it that not every broker tells: a
+connection that breaks without a word three times in a row, soon after it stood, counts as taken over. One that has held
+its name for ten seconds comes again twice first, since a newcomer gives way.)
 """
 
 from __future__ import annotations
@@ -25,17 +26,18 @@ import secrets
 import time
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import ClassVar
 
 from monitor.core.events import Event
 from monitor.sinks import Sink, SinkError
-from monitor.sinks.mqtt import connection, topics
+from monitor.sinks.mqtt import connection, name_taken, topics
 from monitor.sinks.mqtt.monitor_state import MonitorState
 from monitor.sinks.mqtt.open_alerts import OpenAlerts
 from monitor.sinks.mqtt.outbox import KEPT, Outbox
 from monitor.sinks.mqtt.reasons import LinkError
 from monitor.sinks.mqtt.sending import Sending, Tally
 from monitor.sinks.mqtt.settings import MqttSettings
-from monitor.sinks.spool import Spool, spool_path
+from monitor.sinks.spool import Spool, spool_at
 
 log = logging.getLogger("turnwatch.mqtt")
 
@@ -43,6 +45,7 @@ _FIRST_PAUSE_S = 0.5
 _STEADY_S = 5.0
 _SHORT_LIFE_S = 10.0
 _SHORT_LIVES = 3
+_PUSHED_OUT_MOST = 2
 _CLOSE_WITHIN_S = 2.5
 _ROOM_WITHIN_S = 1.0
 
@@ -55,11 +58,13 @@ def make(settings: MqttSettings) -> Iterable[tuple[str, Sink]]:
 class MqttSink:
     """Publishes events. Raises SinkError where the settings cannot be, or another program uses the spool."""
 
+    keeps: ClassVar[bool] = True
+
     def __init__(self, settings: MqttSettings) -> None:
         self._settings = settings
         self._address = connection.check(settings)
         site, monitor = settings.site, settings.monitor_name
-        path = spool_path(settings.spool_dir, "mqtt", f"{self._address.host}-{self._address.port}-{site}-{monitor}")
+        path = spool_at(settings.spool_dir, "mqtt", f"{self._address.host}-{self._address.port}-{site}-{monitor}")
         most = settings.spool_max_items
         self._spool = Spool(path, max_items=most, max_bytes=settings.spool_max_mb << 20)
         try:
@@ -69,14 +74,16 @@ class MqttSink:
             raise
         self._outbox = Outbox(self._spool, site, monitor, settings.others_qos)
         self._alerts = OpenAlerts(self._record, site, monitor, settings.state_expiry_s)
-        self._state = MonitorState(site, monitor, settings.state_expiry_s)
+        self._instance = name_taken.instance_of(path.with_suffix(".id"))
+        self._state = MonitorState(site, monitor, settings.state_expiry_s, self._instance, self._alerts.lost)
         self._tally = Tally()
         self._sending: Sending | None = None
         self._task: asyncio.Task[None] | None = None
         self._tried = self._closing = self._stuck = False
         self._pause_s = _FIRST_PAUSE_S
         self._told: set[str] = set()
-        self._short_lives = 0
+        self._short_lives = self._pushed_out = 0
+        self._holds_name = False
 
     async def open(self) -> None:
         """Begin to connect; a broker that is away now may come later."""
@@ -154,7 +161,9 @@ class MqttSink:
                 if self._tally.delivered > before or self._steady(began):
                     self._pause_s = _FIRST_PAUSE_S
                     self._told.clear()
-                pause_s = self._after(error, connected=self._sending is not None, lived_s=time.monotonic() - began)
+                lived_s, connected = time.monotonic() - began, self._sending is not None
+                self._holds_name = self._holds_name or (connected and lived_s >= _SHORT_LIFE_S)
+                pause_s = self._after(error, connected=connected, lived_s=lived_s)
             finally:
                 self._tried = True
                 self._sending = None
@@ -178,6 +187,9 @@ class MqttSink:
 
     async def _connection(self) -> None:
         """One connection, until it breaks (LinkError) or everything has been said."""
+        name = self._state.monitor
+        if not self._holds_name and await name_taken.taken(self._settings, name, self._instance):
+            self._take_another_name(f"another monitor lives at {self._address} under the name {name}")
         client_id = topics.client_id(self._settings.site, self._state.monitor)
         async with connection.connect(self._settings, client_id, will=self._state.will()) as broker:
             self._back()
@@ -196,17 +208,13 @@ class MqttSink:
         """Tell what went wrong. -> how long to wait."""
         short = connected and error.broke and lived_s < _SHORT_LIFE_S
         self._short_lives = self._short_lives + 1 if short else 0
-        renamed = self._state.monitor != self._settings.monitor_name
-        if error.taken_over or (self._short_lives >= _SHORT_LIVES and not renamed):
-            taken, self._state.monitor = self._state.monitor, f"{self._settings.monitor_name}-{secrets.token_hex(2)}"
-            log.error(
-                "MQTT: %s ends the connections of %s%s: two monitors with one name push each other out for ever. "
-                "Give each its own mqtt.monitor; this one goes on as %s",
-                self._address,
-                topics.client_id(self._settings.site, taken),
-                ", which another client took over" if error.taken_over else " again and again without a word",
-                self._state.monitor,
-            )
+        if error.taken_over and self._holds_name and self._pushed_out < _PUSHED_OUT_MOST:
+            self._pushed_out += 1  # whoever came will see that the name is held, and give way
+            return _FIRST_PAUSE_S
+        if error.taken_over or (self._short_lives >= _SHORT_LIVES and not self._state.renamed):
+            how = ", which another client took over" if error.taken_over else " again and again without a word"
+            client_id = topics.client_id(self._settings.site, self._state.monitor)
+            self._take_another_name(f"{self._address} ends the connections of {client_id}{how}")
             return _FIRST_PAUSE_S
         text = str(error)
         if text not in self._told:
@@ -217,3 +225,15 @@ class MqttSink:
             return self._settings.refused_retry_s
         self._pause_s, pause_s = min(self._pause_s * 2, self._settings.retry_max_s), self._pause_s
         return min(pause_s, self._settings.retry_max_s)
+
+    def _take_another_name(self, why: str) -> None:
+        name = f"{self._settings.monitor_name}-{secrets.token_hex(2)}"
+        self._state.monitor, self._holds_name = name, True
+        self._outbox.go_by(name)
+        self._alerts.go_by(name)
+        log.error(
+            "MQTT: %s: two monitors with one name push each other out for ever. Give each its own mqtt.monitor; this "
+            "one goes on as %s",
+            why,
+            name,
+        )

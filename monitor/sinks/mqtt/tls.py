@@ -37,10 +37,10 @@ def _no_password() -> bytes:
     return b""  # OpenSSL would ask the terminal
 
 
-def cause(error: ssl.SSLError, host: str) -> str:
-    """Why TLS did not come about, and what to do."""
+def cause(error: ssl.SSLError, host: str, ca_file: str | None = None) -> str:
+    """Why TLS did not come about, and what to do. `ca_file`: as it is set."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        return _not_trusted(error.verify_message or str(error), host)
+        return _not_trusted(error.verify_message or str(error), host, ca_file)
     reason = (error.reason or str(error)).upper().replace(" ", "_")
     if isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError) or "WRONG_VERSION_NUMBER" in reason:
         return (
@@ -58,7 +58,7 @@ def cause(error: ssl.SSLError, host: str) -> str:
     return f"TLS failed: {_told(error)}"
 
 
-def _not_trusted(why: str, host: str) -> str:
+def _not_trusted(why: str, host: str, ca_file: str | None) -> str:
     lower = why.lower()
     if "mismatch" in lower or "is not valid for" in lower:
         return f"its certificate is not for {host}: use the name that stands in the certificate ({why})"
@@ -67,6 +67,11 @@ def _not_trusted(why: str, host: str) -> str:
     if "not yet valid" in lower:
         return "its certificate is not valid yet: set this machine's clock right"
     if "self" in lower or "issuer" in lower or "unable to get" in lower or "signature" in lower:
+        if ca_file is not None:
+            return (
+                f"its certificate is not signed by the authority in mqtt.ca_file, {ca_file} ({why}): that is "
+                "another's; put the certificate of the one that signed the broker's there"
+            )
         return (
             f"its certificate is signed by nobody that is trusted here ({why}): "
             "set mqtt.ca_file to the certificate of the authority that signed it"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -15,7 +16,7 @@ from prometheus_client import Metric
 from prometheus_client.exposition import choose_encoder
 
 from monitor.core import events
-from monitor.core.fleet.alerts import SOURCE, UNNAMED
+from monitor.core.fleet.alerts import RULE, SOURCE, UNNAMED
 from monitor.core.measures.barge_in import MIN_OVERLAP_MS
 from monitor.sinks.prometheus.calls_heard import CallsHeard, HeardCall, OpenAlert
 from monitor.sinks.prometheus.instruments import Instruments
@@ -59,9 +60,18 @@ class Metrics:
             for metric in self._instruments.registry.collect():
                 found.append(_bare(metric))
                 time.sleep(_BREATH_S)
-            found.append(alerts_open(self._calls.open_alerts()))
+            found.append(alerts_open(self._calls.open_alerts() + self._led(standing)))
         encode, content_type = choose_encoder(accept or "")
         return encode(_Collected([*found, *standing_metrics(standing)])), content_type
+
+    def _led(self, standing: Standing) -> Counter[tuple[str, str, str, str]]:
+        """Alerts across calls that another process has open: no event of them comes here."""
+        found: Counter[tuple[str, str, str, str]] = Counter()
+        for one in standing.program.get("fleet") or ():
+            if one.get("led") and one.get("raised"):
+                agent = self._agents.label(None if one["agent"] == UNNAMED else one["agent"])
+                found[agent, RULE, one_of(SEVERITIES, one["severity"]), SOURCE] += 1
+        return found
 
     def _fold(self, event: events.Event) -> None:
         count, now = self._instruments, self._clock()

@@ -16,8 +16,11 @@ with any 2xx has taken the event; it should do so before its own work, and withi
 |---|---|
 | 2xx | it is delivered, and forgotten here |
 | away, silent, breaks TLS or HTTP; 407, 408, 421, 425, 429, 5xx | it stays the head of the queue, and is sent again |
-| 3xx | nobody follows: a new place must be set by people. It is given up, counted as `failed` and told |
-| any other 4xx | sending the same again would bring the same: given up, counted as `failed` and told |
+| 3xx (nobody follows), 401, 403, 404, 410, other 4xx | the same, after long pauses: people must put it right |
+| 400, 409, 413, 415, 422 | this event is at fault: after three tries it is given up, counted as `failed`, and told |
+| none of this for `webhook.keep_h` | given up, counted as `failed`, and told |
+
+An alert that was open when the program was killed is ended by the next one: see `open_alerts.py`.
 
 Between tries `circuit.py` decides how long the target is left alone; `Retry-After` prolongs that, within bounds.
 """

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
-Outcome = Literal["delivered", "again", "never"]
+Outcome = Literal["delivered", "again", "refused", "unfit", "never"]
+"""`again`: it is away. `refused`: people must put something right, here or there. `unfit`: this one event is at fault.
+`never`: it is given up."""
 
 _AGAIN = frozenset({407, 408, 421, 425, 429})
-"""What may get better among the 4xx: the proxy, a time-out, the connection, too early, too often."""
+"""What may get better among the 4xx by itself: the proxy, a time-out, the connection, too early, too often."""
+
+_UNFIT = frozenset({400, 409, 413, 415, 422})
+"""What is wrong with the one event that was sent; another may be taken."""
+
+_OF_THE_KEY = re.compile(r"routing.?key|integration.?key|invalid.?token|credential", re.IGNORECASE)
+"""PagerDuty says 400 to a routing key that it does not know: no event is at fault."""
 
 _ADVICE = {
     400: "it does not accept what is sent: look at its own log, and at the URL's prefix (slack+, pagerduty+)",
@@ -45,13 +54,15 @@ def answer(status: int, headers: Mapping[str, str], said: str, now: datetime) ->
     if 300 <= status < 400:
         place = _host(headers.get("location", ""))
         where = f" to {place}" if place else ""
-        return Answer("never", f"it redirects{where} ({status}), and nobody follows: set the URL of the new place")
+        return Answer("refused", f"it redirects{where} ({status}), and nobody follows: set the URL of the new place")
     advice = _ADVICE.get(status)
     reason = f"it answers {status}" + (f": {advice}" if advice else "")
     detail = f"it says: {said}" if said else ""
     if status >= 500 or status in _AGAIN:
         return Answer("again", reason, detail, retry_after_s(headers.get("retry-after", ""), now))
-    return Answer("never", reason, detail)
+    if status in _UNFIT and not (status == 400 and _OF_THE_KEY.search(said)):
+        return Answer("unfit", reason, detail)
+    return Answer("refused", reason, detail, retry_after_s(headers.get("retry-after", ""), now))
 
 
 def retry_after_s(wish: str, now: datetime) -> float | None:

@@ -21,7 +21,7 @@ from monitor.sinks.webhook.answers import Answer, answer
 from monitor.sinks.webhook.formats import FORMATS
 from monitor.sinks.webhook.reasons import reason
 from monitor.sinks.webhook.settings import WebhookSettings
-from monitor.sinks.webhook.signing import header_id, key_of, sign
+from monitor.sinks.webhook.signing import MIN_KEY, header_id, key_of, sign
 from monitor.sinks.webhook.targets import Target
 
 MAX_ANSWER: Final = 4096
@@ -48,9 +48,14 @@ class Poster:
     """Posts to one target, from one event loop. Raises SinkError where the settings allow no request at all."""
 
     def __init__(self, target: Target, settings: WebhookSettings) -> None:
-        self._target, self._timeout_s = target, settings.timeout_s
+        self._target, self._timeout_s, self._ca_file = target, settings.timeout_s, settings.ca_file
         self._format = FORMATS[target.format]
         self._key = key_of(settings.secret) if settings.secret and self._format.signed else None
+        if self._key is not None and len(self._key) < MIN_KEY:
+            raise SinkError(
+                f"webhook.secret makes a key of {len(self._key)} bytes, which can be guessed: it takes {MIN_KEY} or "
+                "more, best whsec_ and what `openssl rand -base64 32` says"
+            )
         for name in _LOUD:
             logging.getLogger(name).addFilter(_HUSHED)
         try:
@@ -85,7 +90,7 @@ class Poster:
                     await response.aclose()
             return answer(response.status_code, response.headers, said, datetime.now(UTC))
         except Exception as error:  # whatever it is, the event is not lost by it
-            return Answer("again", reason(error, self._target))
+            return Answer("again", reason(error, self._target, self._ca_file))
         finally:
             _posting.reset(mark)
 

@@ -11,12 +11,12 @@ import httpx
 from monitor.sinks.webhook.targets import Target
 
 
-def reason(error: BaseException, target: Target) -> str:
-    """What went wrong and what to do, without secrets: the same words for the same trouble."""
+def reason(error: BaseException, target: Target, ca_file: str | None = None) -> str:
+    """What went wrong and what to do, without secrets: the same words for the same trouble. `ca_file`: as it is set."""
     chain = list(_chain(error))
     for one in chain:
         if isinstance(one, ssl.SSLError) and not isinstance(one, ssl.SSLWantReadError | ssl.SSLWantWriteError):
-            return _tls(one, target)
+            return _tls(one, target, ca_file)
     if any(isinstance(one, httpx.ProxyError) for one in chain):
         return "the proxy of the environment (HTTPS_PROXY, HTTP_PROXY) does not let it through: look there, or NO_PROXY"
     if isinstance(error, httpx.ConnectTimeout):
@@ -52,9 +52,9 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         waiting.extend((one.__cause__, one.__context__))
 
 
-def _tls(error: ssl.SSLError, target: Target) -> str:
+def _tls(error: ssl.SSLError, target: Target, ca_file: str | None) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
-        return _not_trusted(error.verify_message or str(error), target)
+        return _not_trusted(error.verify_message or str(error), target, ca_file)
     why = (error.reason or str(error)).upper().replace(" ", "_")
     if isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError) or "WRONG_VERSION_NUMBER" in why:
         return "it does not speak TLS there: https:// needs its TLS port"
@@ -65,7 +65,7 @@ def _tls(error: ssl.SSLError, target: Target) -> str:
     return f"TLS failed: {why.replace('_', ' ').lower()}"
 
 
-def _not_trusted(why: str, target: Target) -> str:
+def _not_trusted(why: str, target: Target, ca_file: str | None) -> str:
     lower = why.lower()
     if "mismatch" in lower or "is not valid for" in lower:
         return f"its certificate is not for {target.shown}: use the name that stands in the certificate"
@@ -74,6 +74,11 @@ def _not_trusted(why: str, target: Target) -> str:
     if "not yet valid" in lower:
         return "its certificate is not valid yet: set this machine's clock right"
     if any(word in lower for word in ("self", "issuer", "unable to get", "signature")):
+        if ca_file is not None:
+            return (
+                f"its certificate is not signed by the authority in webhook.ca_file, {ca_file}: that is another's; put "
+                "the certificate of the one that signed the receiver's there"
+            )
         return (
             "its certificate is signed by nobody that is trusted here: set webhook.ca_file to the certificate of the "
             "authority that signed it"

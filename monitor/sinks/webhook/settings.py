@@ -15,14 +15,17 @@ class WebhookSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     (or of what understands the same), `pagerduty+https://KEY@events.pagerduty.com` the Events API v2 with its routing
     key. They hold secrets: a command line can be seen by others on the machine, TURNWATCH_WEBHOOK__URLS='["…"]' cannot.
     `events`: the types of events that are sent. Slack and PagerDuty take alerts only, whatever else stands here.
-    `secret`: signs what is sent to `https://…`; best `whsec_` and base64 of 24 random bytes or more. `pagerduty_key`:
-    the routing key for PagerDuty where the URL has none.
+    `secret`: signs what is sent to `https://…`; best `whsec_` and base64 of 24 random bytes or more; it must have 16.
+    `pagerduty_key`: the routing key for PagerDuty where the URL has none.
     `ca_file`: certificates (PEM) to trust in place of the usual ones. `allow_plain_http`: true lets `http://` go beyond
     this machine, for all on the way to read. Proxies are taken from the environment (HTTPS_PROXY, HTTP_PROXY,
     NO_PROXY), but never for a target on this machine.
 
     `timeout_s`: how long one try may take, in seconds. `first_rest_s`: the pause after the first failure; each further
     one is twice as long, shortened by up to a half at random. `longest_rest_s`: no pause is longer.
+    `refused_rest_s`: the pause after an answer that people must put right here or there (401, 403, 404, 410, 3xx, …);
+    each further one is twice as long. `refused_longest_rest_s`: none of these is longer. What is wrong with one event
+    (400, 413, 415, 422) is tried three times; then that one is given up, counted and told.
     `open_after_failures`: after so many failures one after the other the target counts as away. `retry_after_max_s`: a
     target that asks for a pause gets it, up to so many seconds. `keep_h`: what could not be delivered for so many hours
     is given up, counted and told.
@@ -40,6 +43,8 @@ class WebhookSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     timeout_s: float = 10.0
     first_rest_s: float = 0.5
     longest_rest_s: float = 30.0
+    refused_rest_s: float = 30.0
+    refused_longest_rest_s: float = 600.0
     open_after_failures: int = 5
     retry_after_max_s: float = 600.0
     keep_h: float = 24.0
@@ -65,6 +70,8 @@ _RANGES: dict[str, tuple[float, float]] = {
     "timeout_s": (0.05, 600),
     "first_rest_s": (0.01, 600),
     "longest_rest_s": (0.01, 86_400),
+    "refused_rest_s": (0.01, 86_400),
+    "refused_longest_rest_s": (0.01, 86_400),
     "open_after_failures": (1, 1000),
     "retry_after_max_s": (0, 86_400),
     "keep_h": (0.01, 8760),

@@ -16,6 +16,8 @@ from urllib.parse import quote
 from monitor.core.encode import clean_text
 
 PREFIX = "whsec_"
+MIN_KEY = 16
+"""Bytes to sign with, at least."""
 TOLERANCE_S = 300.0
 """A try whose timestamp is further off than this is not believed: it may be an old one, sent again by a stranger."""
 

@@ -11,16 +11,17 @@ import asyncio
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Final
+from typing import ClassVar, Final
 from urllib.parse import urlsplit
 
-from monitor.core.events import Event
+from monitor.core.events import CallEnded, Event
 from monitor.sinks import Sink, SinkError
-from monitor.sinks.spool import Item, Spool, spool_path
+from monitor.sinks.spool import Item, Spool, spool_at
 from monitor.sinks.webhook.answers import Answer
 from monitor.sinks.webhook.circuit import Circuit
-from monitor.sinks.webhook.formats import FORMATS
+from monitor.sinks.webhook.formats import ALERTS, FORMATS
 from monitor.sinks.webhook.formats.shape import CallsKnown
+from monitor.sinks.webhook.open_alerts import OpenAlerts
 from monitor.sinks.webhook.posting import Poster
 from monitor.sinks.webhook.settings import WebhookSettings
 from monitor.sinks.webhook.targets import Target, targets
@@ -29,10 +30,13 @@ from monitor.sinks.webhook.trouble import Trouble, log
 CLOSE_WITHIN_S: Final = 2.0
 """The end of the program waits so long for what is left."""
 _UNREADABLE_S: Final = 1.0
+_UNFIT_TRIES: Final = 3
 
 
 class WebhookSink:
     """Posts events to one target. Raises SinkError: another program uses its spool, or its settings are no good."""
+
+    keeps: ClassVar[bool] = True
 
     def __init__(self, target: Target, settings: WebhookSettings) -> None:
         self._target, self._settings = target, settings
@@ -41,26 +45,35 @@ class WebhookSink:
         if not self._types:
             raise SinkError(f"webhook.events names nothing that can be said to {target}: it takes alerts")
         self._poster = Poster(target, settings)
-        self._spool = Spool(
-            spool_path(settings.spool_dir, "webhook", target.spool_name),
-            max_items=settings.spool_max_items,
-            max_bytes=settings.spool_max_mb << 20,
-        )
+        path = spool_at(settings.spool_dir, "webhook", target.spool_name)
+        most = settings.spool_max_items
+        self._spool = Spool(path, max_items=most, max_bytes=settings.spool_max_mb << 20)
+        try:
+            self._open = OpenAlerts(Spool(path.with_suffix(".open"), max_items=most), self._format)
+        except SinkError:
+            self._spool.close()
+            raise
         self._circuit = Circuit(
             open_after=settings.open_after_failures,
             first_rest_s=settings.first_rest_s,
             longest_rest_s=max(settings.longest_rest_s, settings.first_rest_s),
+            refused_rest_s=settings.refused_rest_s,
+            refused_longest_rest_s=max(settings.refused_longest_rest_s, settings.refused_rest_s),
         )
         self._calls = CallsKnown()
         self._trouble = Trouble(str(target), time.monotonic)
         self._task: asyncio.Task[None] | None = None
         self._delivered = self._failed = self._tries = 0
+        self._unfit = (0, 0)  # the number of an event, and how often it was called so
 
     async def open(self) -> None:
         """Begin to send: first of all what a former program has left."""
         self._wake, self._stop = asyncio.Event(), asyncio.Event()
         if waiting := len(self._spool):
             log.warning("webhook %s: %d waiting from a former run, sent first", self._target, waiting)
+        if lost := self._open.end_former(self._spool):
+            words = "webhook %s: %d alerts were open when the former run was stopped: it is told that they are lost"
+            log.warning(words, self._target, lost)
         self._task = asyncio.create_task(self._send_all(), name="webhook")
 
     async def deliver(self, event: Event) -> None:
@@ -68,7 +81,11 @@ class WebhookSink:
         about = self._calls.follow(event)
         if event.type in self._types:
             self._spool.put(f"{event.call}#{event.seq}", self._format.body(event, about), {"type": event.type})
+            if self._types >= ALERTS:  # who is not told that alerts are over is not told that they are lost
+                self._open.follow(event, about)
             self._wake.set()
+        elif isinstance(event, CallEnded):
+            self._open.follow(event, about)
         if self._task is not None and self._task.done() and not self._task.cancelled():
             self._task.result()  # a slip of ours: it is told, and ends this sink
 
@@ -85,15 +102,15 @@ class WebhookSink:
         if waiting := len(self._spool):
             words = "webhook %s: %d waiting until turnwatch starts again with this webhook"
             log.warning(words, self._target, waiting)
-        self._spool.close()
+        self._let_go()
 
     def abandon(self) -> None:
         """Let go of the spool: it will not be opened after all."""
-        self._spool.close()
+        self._let_go()
 
     def figures(self) -> dict[str, float]:
         """`spooled`: events that wait. `dropped`: lost for want of room. `delivered`: taken by the target. `failed`:
-        given up, since it will never take them. `tries`: requests made. `connected`: 0 while it counts as away."""
+        given up, since it will never take them. `tries`: requests made. `connected`: 0 while it is away, or refuses."""
         return {
             "spooled": len(self._spool),
             "dropped": self._spool.dropped,
@@ -102,6 +119,10 @@ class WebhookSink:
             "tries": self._tries,
             "connected": float(self._circuit.state == "closed"),
         }
+
+    def _let_go(self) -> None:
+        self._spool.close()
+        self._open.close()
 
     async def _send_all(self) -> None:
         while True:
@@ -125,11 +146,11 @@ class WebhookSink:
         self._circuit.trying()
         self._tries += 1
         answer = await self._poster.post(item)
-        if answer.outcome == "again":
+        if answer.outcome in ("again", "refused"):
             return await self._rest(answer) and not last
         self._circuit.answered()
-        if answer.outcome == "never":
-            self._give_up(item, answer)
+        if answer.outcome == "unfit":
+            return await self._once_more(item, answer) and not last
         else:
             self._delivered += 1
             self._spool.done(item.number)
@@ -137,14 +158,32 @@ class WebhookSink:
         return True
 
     async def _rest(self, answer: Answer) -> bool:
-        rest_s = self._circuit.failed()
         wish_s = min(answer.retry_after_s or 0.0, self._settings.retry_after_max_s)
-        self._trouble.failing(answer, len(self._spool))
-        if self._circuit.state == "open":
-            self._trouble.left_alone()
+        if answer.outcome == "refused":
+            rest_s = self._circuit.refused()
+            self._trouble.refused(answer, len(self._spool), self._settings.keep_h)
+        else:
+            rest_s = self._circuit.failed()
+            self._trouble.failing(answer, len(self._spool))
+            if self._circuit.state == "open":
+                self._trouble.left_alone()
+        await self._stopped_within(max(rest_s, wish_s))
+        return (wish_s <= rest_s and answer.outcome == "again") or not self._stop.is_set()
+
+    async def _once_more(self, item: Item, answer: Answer) -> bool:
+        """An event that the target calls unfit is given up after a few tries, and costs the others no more."""
+        before, tries = self._unfit
+        tries = tries + 1 if before == item.number else 1
+        self._unfit = (item.number, tries)
+        if tries < _UNFIT_TRIES:
+            await self._stopped_within(self._settings.first_rest_s * 2.0 ** (tries - 1))
+        else:
+            self._give_up(item, answer)
+        return True
+
+    async def _stopped_within(self, seconds: float) -> None:
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._stop.wait(), max(rest_s, wish_s))
-        return wish_s <= rest_s or not self._stop.is_set()
+            await asyncio.wait_for(self._stop.wait(), seconds)
 
     def _too_old(self, item: Item) -> bool:
         return time.time() - item.put_at > 3600 * self._settings.keep_h

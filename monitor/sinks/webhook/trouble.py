@@ -20,6 +20,7 @@ class Trouble:
     def __init__(self, who: str, clock: Callable[[], float]) -> None:
         self._who, self._clock = who, clock
         self._told_at: dict[str, float] = {}
+        self._in_spell: set[str] = set()
         self._since: float | None = None
         self._told = False
         self._given_up = 0
@@ -31,6 +32,14 @@ class Trouble:
         if self._is_new(answer.reason):
             words = _words(answer)
             log.warning("webhook %s: %d waiting, sent again until it takes them: %s", self._who, waiting, words)
+
+    def refused(self, answer: Answer, waiting: int, keep_h: float) -> None:
+        """A try was refused, and there will be others, now and then, since people may put it right."""
+        if self._since is None:
+            self._since = self._clock()
+        if self._is_new(answer.reason):
+            kept = f"{waiting} waiting, kept for {keep_h:g} hours (webhook.keep_h) and tried now and then"
+            log.error("webhook %s: %s, since it refuses: %s", self._who, kept, _words(answer))
 
     def left_alone(self) -> None:
         """It counts as away now."""
@@ -50,13 +59,18 @@ class Trouble:
             after = "" if self._since is None else f" after {self._clock() - self._since:.0f} s"
             log.warning("webhook %s takes events again%s: %d waiting%s", self._who, after, waiting, lost)
         self._since, self._told, self._given_up = None, False, 0
+        self._in_spell.clear()
 
     def _is_new(self, reason: str) -> bool:
+        if reason in self._in_spell:  # told since it last took one
+            return False
         now = self._clock()
         if now - self._told_at.get(reason, -REMIND_S) < REMIND_S:
             return False
         if len(self._told_at) >= _MAX_REASONS:
             self._told_at.clear()
+            self._in_spell.clear()
+        self._in_spell.add(reason)
         self._told_at[reason] = now
         self._told = True
         return True

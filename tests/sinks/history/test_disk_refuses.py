@@ -167,6 +167,24 @@ async def test_a_history_that_cannot_be_opened_yet_is_opened_later(
     assert calls(path)[0].state == "ended"
 
 
+async def test_a_disk_that_takes_and_refuses_by_turns_is_told_once(
+    disk: Disk, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    history, told = sink(tmp_path / "h.db", commit_ms=0), a_long_call()
+    await history.open()
+    await give(history, told[:1])
+    for place in range(1, 100, 10):
+        disk.make_read_only()
+        await give(history, told[place : place + 10])
+        assert history.figures()["connected"] == 0
+        disk.mend()
+        await until(lambda: not history.figures()["held"])
+        assert history.figures()["connected"] == 1
+    assert len(caplog.records) == 1
+    await history.close()
+    assert [record.levelname for record in caplog.records] == ["ERROR", "WARNING"]
+
+
 @pytest.mark.parametrize("there", ["a folder", "a text", "a damaged file", "a folder in the way"])
 def test_what_cannot_be_a_history_is_refused_at_the_start(there: str, tmp_path: Path) -> None:
     path = tmp_path / "h.db"

@@ -15,7 +15,7 @@ from monitor.sinks import SinkError
 from monitor.sinks.mqtt.settings import MqttSettings
 from monitor.sinks.mqtt.sink import MqttSink, make
 from tests.brokers import Broker, free_port, running
-from tests.sinks.mqtt.listening import figure, listening, notice, publishing, raised, settings
+from tests.sinks.mqtt.listening import figure, listening, publishing, raised, settings
 
 PASSWORD = "a very secret/word@:#"
 
@@ -100,54 +100,6 @@ async def test_open_alerts_that_may_not_be_retained_do_not_hold_up_alerts(
                 await sink.deliver(raised(seq))
             await figure(sink, "delivered", 5)
             await told(caplog, "did not take turnwatch/local/alerts/")
-
-
-async def test_two_monitors_of_one_name_do_not_push_each_other_out(
-    broker: Broker, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """They have folders of their own, as on two machines."""
-    async with publishing(settings(broker, tmp_path / "one")) as one:
-        await figure(one, "connected", 1)
-        async with publishing(settings(broker, tmp_path / "two")) as two:
-            await told(caplog, "two monitors with one name push each other out")
-            await figure(one, "connected", 1)
-            await figure(two, "connected", 1)
-            async with listening(broker.port) as listener:
-                await one.deliver(raised(1, call="one"))
-                await two.deliver(raised(2, call="two"))
-                await listener.count("/calls/", 2)
-                await one.deliver(notice(3, "one"))
-                await two.deliver(notice(4, "two"))
-                await listener.count("/notice", 2)
-            assert one.figures()["delivered"] == two.figures()["delivered"] == 1
-    assert 1 <= caplog.text.count("two monitors with one name") <= 2
-    assert "turnwatch-local-m1" in caplog.text
-    assert "mqtt.monitor" in caplog.text
-
-
-async def test_a_broker_that_tells_of_the_other_is_believed_at_once(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Mosquitto 2.0.11 does not tell; this one does, to whoever came first."""
-    port, came = free_port(), []
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        hello = await reader.read(1000)
-        came.append(hello)
-        writer.write(bytes.fromhex("2003000000"))  # CONNACK
-        if len(came) == 1:
-            writer.write(bytes.fromhex("e0028e00"))  # DISCONNECT: session taken over
-        await writer.drain()
-        await reader.read()
-        writer.close()
-
-    async with await asyncio.start_server(answer, "127.0.0.1", port):
-        made = MqttSettings(url=f"mqtt://127.0.0.1:{port}", spool_dir=str(tmp_path), monitor="m1")
-        async with publishing(made) as sink:
-            await told(caplog, "turnwatch-local-m1, which another client took over")
-            await figure(sink, "connected", 1)
-    assert b"turnwatch-local-m1-" not in came[0]
-    assert b"turnwatch-local-m1-" in came[1]
 
 
 async def test_two_monitors_on_one_machine_cannot_share_a_spool(broker: Broker, tmp_path: Path) -> None:

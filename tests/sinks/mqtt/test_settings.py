@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import sys
 from pathlib import Path
 
@@ -16,6 +17,20 @@ from monitor.sinks.mqtt.sink import MqttSink
 from monitor.sinks.mqtt.url import address
 from tests.brokers import Broker
 from tests.sinks.mqtt.listening import figure, publishing, raised, settings
+
+ROOT = Path(__file__).resolve().parents[3]
+WITHOUT_AIOMQTT = """
+import sys
+
+class Nothing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("aiomqtt", "paho"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Nothing())
+from monitor.cli import main
+sys.exit(main())
+"""
 
 
 @pytest.mark.parametrize(
@@ -101,6 +116,32 @@ def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, "aiomqtt", None)
     with pytest.raises(SinkError, match=r"pip install 'turnwatch\[mqtt\]'"):
         made("mqtt", MqttSettings(url="mqtt://127.0.0.1"))
+
+
+@pytest.mark.parametrize("command", ["watch", "serve", "fleet"])
+def test_every_command_names_the_library_that_is_missing(command: str, tmp_path: Path) -> None:
+    """As where it is not installed: nothing of it may be loaded before it is asked for."""
+    source = ["pcm:-"] if command == "watch" else ["--ingest", "127.0.0.1:0"] if command == "serve" else []
+    more = ["--mqtt", "mqtt://127.0.0.1", "--set", f"mqtt.spool_dir={tmp_path}"]
+    ended = subprocess.run(
+        [sys.executable, "-c", WITHOUT_AIOMQTT, command, *source, *more],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+        cwd=ROOT,
+        check=False,
+    )
+    assert ended.returncode == 2, ended.stderr
+    assert "pip install 'turnwatch[mqtt]'" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_folder_that_cannot_be_is_refused_at_the_start(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("a file where the folder should be")
+    for folder in (tmp_path / "file", Path("/proc/nowhere")):
+        with pytest.raises(SinkError, match=rf"mqtt\.spool_dir {folder} cannot be written to: "):
+            MqttSink(MqttSettings(url="mqtt://127.0.0.1", spool_dir=str(folder)))
 
 
 def test_a_loop_without_add_reader_says_at_once_what_to_do(broker: Broker, tmp_path: Path) -> None:

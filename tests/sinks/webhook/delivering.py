@@ -19,7 +19,12 @@ async def main(url: str, spool_dir: str, max_file_bytes: str = "") -> None:
     if max_file_bytes:  # the system refuses to let a file grow, as on a full disk
         resource.setrlimit(resource.RLIMIT_FSIZE, (int(max_file_bytes), int(max_file_bytes)))
     settings = WebhookSettings(
-        urls=(url,), spool_dir=spool_dir, timeout_s=0.2, first_rest_s=0.01, longest_rest_s=0.02, secret="secret"
+        urls=(url,),
+        spool_dir=spool_dir,
+        timeout_s=0.2,
+        first_rest_s=0.01,
+        longest_rest_s=0.02,
+        secret="a secret of some length",
     )
     ((_, sink),) = make(settings)
     await sink.open()

@@ -14,6 +14,7 @@ from monitor.core.encode import encode
 from monitor.sinks import SinkError
 from monitor.sinks.webhook.signing import verify
 from tests.runtime.stand_ins import notice
+from tests.sinks.test_spool_disk import full_disk
 from tests.sinks.webhook.alerts import cleared, raised, sending, sinks, started, until
 from tests.sinks.webhook.receiver import Receiver, answer, half_close, hang, raw
 
@@ -120,7 +121,7 @@ async def test_what_waits_at_the_end_is_sent_by_the_next_run(tmp_path: Path, cap
     await receiver.stop()
     async with sending(tmp_path, receiver.url) as sink:
         await sink.deliver(raised(1))
-        await sink.deliver(raised(2))
+        await sink.deliver(cleared(2))
     assert "2 waiting until turnwatch starts again" in caplog.text
     async with await receiver.start(), sending(tmp_path, receiver.url) as sink:
         await sink.deliver(raised(3))
@@ -162,14 +163,21 @@ async def test_a_full_spool_drops_the_oldest_and_counts(tmp_path: Path) -> None:
 
 
 async def test_a_disk_that_refuses_costs_no_alert(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    (tmp_path / "spool").write_text("a file where the folder should be")
-    async with Receiver(answer(503)) as receiver, sending(tmp_path, receiver.url) as sink:
-        await sink.deliver(raised(1))
-        await sink.deliver(raised(2))
-        await receiver.has(3)
-        await until(lambda: sink.figures()["delivered"] == 2)
-        assert receiver.ids == ["call-1#1", "call-1#1", "call-1#2"]
+    with full_disk(bytes_at_most=0):
+        async with Receiver(answer(503)) as receiver, sending(tmp_path, receiver.url) as sink:
+            await sink.deliver(raised(1))
+            await sink.deliver(raised(2))
+            await receiver.has(3)
+            await until(lambda: sink.figures()["delivered"] == 2)
+            assert receiver.ids == ["call-1#1", "call-1#1", "call-1#2"]
     assert "spool_dir" in caplog.text
+
+
+def test_a_folder_that_cannot_be_is_refused_at_the_start(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("a file where the folder should be")
+    for folder in (tmp_path / "file", tmp_path / "file" / "within", Path("/proc/nowhere"), Path("/dev/null")):
+        with pytest.raises(SinkError, match=rf"webhook\.spool_dir {folder} cannot be written to: "):
+            sinks(tmp_path, "http://127.0.0.1:9/a", spool_dir=str(folder))
 
 
 async def test_what_is_too_old_is_given_up_and_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -177,7 +185,7 @@ async def test_what_is_too_old_is_given_up_and_told(tmp_path: Path, caplog: pyte
     await receiver.stop()
     async with sending(tmp_path, receiver.url) as sink:
         await sink.deliver(raised(1))
-        await sink.deliver(raised(2))
+        await sink.deliver(cleared(2))
     (path,) = (tmp_path / "spool").glob("*.spool")
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE items SET put_at = put_at - 40 WHERE key = 'call-1#1'")

@@ -5,17 +5,22 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from monitor.sinks import SinkError
 from monitor.sinks.webhook.circuit import Circuit
 from monitor.sinks.webhook.signing import header_id, key_of, sign, verify
+from tests.sinks.webhook.alerts import sinks
 
 SECRET = "whsec_" + base64.b64encode(bytes(range(32))).decode()
 BODY = b'{"v":1}'
 NOW = 1_764_558_616
+
+REFUSED = {"refused_rest_s": 30.0, "refused_longest_rest_s": 600.0}
 
 
 def signed(secret: str = SECRET, webhook_id: str = "call#1", at: int = NOW, body: bytes = BODY) -> dict[str, str]:
@@ -75,16 +80,16 @@ def test_usual_ids_stand_as_they_are() -> None:
 
 
 def test_pauses_grow_to_a_limit_and_vary() -> None:
-    slow = Circuit(open_after=3, first_rest_s=0.5, longest_rest_s=30, spread=lambda: 0.0)
+    slow = Circuit(open_after=3, first_rest_s=0.5, longest_rest_s=30, **REFUSED, spread=lambda: 0.0)
     assert [slow.failed() for _ in range(9)] == [0.5, 1, 2, 4, 8, 16, 30, 30, 30]
-    quick = Circuit(open_after=3, first_rest_s=0.5, longest_rest_s=30, spread=lambda: 1.0)
+    quick = Circuit(open_after=3, first_rest_s=0.5, longest_rest_s=30, **REFUSED, spread=lambda: 1.0)
     assert [quick.failed() for _ in range(3)] == [0.25, 0.5, 1]
     for _ in range(5000):
         assert slow.failed() == 30
 
 
 def test_a_circuit_opens_and_a_trial_closes_it_or_opens_it_again() -> None:
-    circuit = Circuit(open_after=3, first_rest_s=1, longest_rest_s=60)
+    circuit = Circuit(open_after=3, first_rest_s=1, longest_rest_s=60, **REFUSED)
     for state in ("closed", "closed", "open"):
         circuit.trying()
         circuit.failed()
@@ -95,3 +100,16 @@ def test_a_circuit_opens_and_a_trial_closes_it_or_opens_it_again() -> None:
         seen.append(circuit.state)
     assert seen == ["half open", "open", "half open", "closed"]
     assert circuit.failed() <= 1
+
+
+@pytest.mark.parametrize("secret", ["short", "fifteen letters", "whsec_MDEyMzQ1Njc4OWFiY2Rl"])
+def test_a_secret_that_can_be_guessed_is_refused_and_not_told(secret: str, tmp_path: Path) -> None:
+    with pytest.raises(SinkError, match=r"webhook\.secret makes a key of \d+ bytes.*openssl rand") as caught:
+        sinks(tmp_path, "https://example.org/a", secret=secret)
+    assert secret not in str(caught.value)
+
+
+@pytest.mark.parametrize("secret", ["sixteen letters.", "whsec_MDEyMzQ1Njc4OWFiY2RlZg=="])
+def test_a_secret_of_sixteen_bytes_is_enough(secret: str, tmp_path: Path) -> None:
+    ((_, sink),) = sinks(tmp_path, "https://example.org/a", secret=secret)
+    sink.abandon()

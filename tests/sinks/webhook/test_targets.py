@@ -109,18 +109,18 @@ async def test_no_secret_comes_into_the_log_or_a_repr(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     path = "services/T00000001/abcdefghijklmnopqrstuvwx"
-    quoting = answer(403, f"no such hook: /{path} for user p%40ssword and hush-hush".encode())
+    quoting = answer(403, f"no such hook: /{path} for user p%40ssword and hush-hush-hush-hush".encode())
     moving = answer(301, location="https://elsewhere.example/services/T00000001/zzzzzzzzzzzz")
     async with Receiver(quoting, answer(500, path.encode()), moving, answer(200)) as receiver:
         url = receiver.url.replace("http://", "http://me:p%40ssword@").replace("hook", path)
-        async with sending(tmp_path, url, secret="hush-hush") as sink:
+        async with sending(tmp_path, url, secret="hush-hush-hush-hush", refused_rest_s=0.01) as sink:
             for seq in range(3):
                 await sink.deliver(raised(seq))
             await until(lambda: sink.figures()["spooled"] == 0)
         told = caplog.text + repr(sink._target) + repr(sink._settings) + str(sink._spool)
     assert "it answers 403" in told
     assert receiver.requests[0].headers["authorization"].startswith("Basic ")
-    for secret in ("T00000001", "abcdefgh", "p%40ss", "p@ss", "hush-hush", "zzzzzz"):
+    for secret in ("T00000001", "abcdefgh", "p%40ss", "p@ss", "hush-hush-hush-hush", "zzzzzz"):
         assert secret not in told
 
 

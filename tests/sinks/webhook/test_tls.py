@@ -32,7 +32,7 @@ async def test_the_right_authority_and_host_are_trusted(tmp_path: Path, authorit
     ("case", "cause"),
     [
         ("usual", "signed by nobody that is trusted here: set webhook.ca_file"),
-        ("other", "signed by nobody that is trusted here: set webhook.ca_file"),
+        ("other", "its certificate is not signed by the authority in webhook.ca_file, /"),
         ("host", "its certificate is not for https://127.0.0.1:"),
         ("expired", "its certificate has expired"),
         ("early", "its certificate is not valid yet"),

@@ -6,6 +6,9 @@
 
         def body(self, event: Event, about: About) -> bytes:
             return event.call.encode()
+
+        def lost(self, event: AlertRaised, about: About) -> bytes:
+            return b"unknown: " + event.call.encode()
 """
 
 from __future__ import annotations

@@ -49,6 +49,10 @@ class PagerDuty(Format):
             told |= {"client": "turnwatch", "payload": _payload(event, about)}
         return msgspec.json.encode(told)
 
+    def lost(self, event: AlertRaised, about: About) -> bytes:
+        """`resolve`: nobody else would ever do it."""
+        return msgspec.json.encode({"event_action": "resolve", "dedup_key": dedup_key(event.alert.id)})
+
     def sent(self, body: bytes, routing_key: str) -> bytes:
         """The body with the routing key in front."""
         return b'{"routing_key":' + msgspec.json.encode(routing_key) + b"," + body[1:]

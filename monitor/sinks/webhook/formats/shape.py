@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, NamedTuple
 
-from monitor.core.events import CallStarted, Event
+from monitor.core.events import AlertRaised, CallStarted, Event
 
 ALERTS = frozenset({"alert.raised", "alert.cleared"})
 
@@ -29,6 +29,10 @@ class Format:
 
     def body(self, event: Event, about: About) -> bytes:
         """What is kept until it is delivered: the same for every try, and without secrets."""
+        raise NotImplementedError
+
+    def lost(self, event: AlertRaised, about: About) -> bytes:
+        """What is said of an alert that was open when the program was killed: nobody knows how it stands."""
         raise NotImplementedError
 
     def sent(self, body: bytes, routing_key: str) -> bytes:

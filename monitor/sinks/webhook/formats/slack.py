@@ -33,8 +33,17 @@ class Slack(Format):
     def body(self, event: Event, about: About) -> bytes:
         """The message, without formatting and without previews of links."""
         assert isinstance(event, AlertRaised | AlertCleared)
-        lines = "\n".join((*_first(event), _place(event, about)))
-        return msgspec.json.encode({"text": lines, "mrkdwn": False, "unfurl_links": False, "unfurl_media": False})
+        return _message(*_first(event), _place(event, about))
+
+    def lost(self, event: AlertRaised, about: About) -> bytes:
+        """A message that this alert will not be heard of again."""
+        unknown = "the monitor was stopped while this alert was open; how it stands is unknown"
+        return _message(f"⚪ unknown: {escaped(event.alert.rule, 80)}", unknown, _place(event, about))
+
+
+def _message(*lines: str) -> bytes:
+    told = {"text": "\n".join(lines), "mrkdwn": False, "unfurl_links": False, "unfurl_media": False}
+    return msgspec.json.encode(told)
 
 
 def _first(event: AlertRaised | AlertCleared) -> tuple[str, str]:
