@@ -130,6 +130,8 @@ class BrokerFeed:
         self._to_send.set()
 
     async def _come_again(self) -> None:
+        # Whoever has a feed has the MQTT sink too, which tells that the broker is away. What is told here is what only
+        # the feed meets: that it may not come in, or not listen. Once for each time that it lasts.
         pause, told, short_lives = _FIRST_PAUSE_S, "", 0
         now = asyncio.get_running_loop().time
         while not self._leaving:
@@ -138,29 +140,36 @@ class BrokerFeed:
                 async with connect(self._settings, self._client_id, will=self._will) as broker:
                     for topic, qos in self._topics:
                         await broker.subscribe(topic, qos=qos)
-                    if told and not short_lives:
-                        log.warning("the broker is there again")
+                    if told:
+                        log.warning("fleet: the broker lets us listen again")
+                        told = ""
                     pause, begun = _FIRST_PAUSE_S, now()
                     self._out = {**self._retained, **self._out}
                     await self._stay(broker)
             except Exception as error:  # aiomqtt's own among them, which cannot be named before it is loaded
-                if not isinstance(error, LinkError) and type(error).__module__.partition(".")[0] != "aiomqtt":
+                if self._over_by_will():
+                    return
+                unknown = not isinstance(error, LinkError) and type(error).__module__.partition(".")[0] != "aiomqtt"
+                if unknown:
                     log.exception("listening at the broker failed in a way that it should not: please report it")
                 short_lives = short_lives + 1 if begun is not None and now() - begun < _STEADY_S else 0
-                if str(error) != told or not short_lives:
-                    told = str(error)
-                    log.warning("no word from the broker: %s; trying again", told)
                 taken = isinstance(error, LinkError) and error.taken_over
                 if taken or short_lives >= _SHORT_LIVES:
                     # Two of one name end each other's connections for ever, and not every broker says that it is that.
                     self._client_id, short_lives = f"{self._own_id}-{secrets.token_hex(2)}", 0
                 refused = isinstance(error, LinkError) and error.refused and not taken
+                if (refused or not isinstance(error, LinkError)) and not (told or unknown or begun):
+                    told = str(error)
+                    log.warning("fleet: the broker does not let us listen: %s; trying again", told)
                 await self._rest(self._settings.refused_retry_s if refused else pause)
                 pause = min(pause * 2, self._settings.retry_max_s)
             finally:
                 if self.connected:
                     self.connected = False
                     self._arrive(DOWN)
+
+    def _over_by_will(self) -> bool:
+        return self._leaving
 
     async def _rest(self, wait_s: float) -> None:
         end = asyncio.get_running_loop().time() + wait_s

@@ -15,6 +15,7 @@ from __future__ import annotations
 import logging
 import secrets
 import time
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime
 from typing import Protocol
@@ -22,7 +23,7 @@ from typing import Protocol
 import msgspec
 
 from connectors.inputs import FleetView
-from monitor.core.events import Event
+from monitor.core.events import AlertRaised, Event, Severity
 from monitor.core.fleet.alerts import RULE, UNNAMED
 from monitor.core.fleet.baselines import Baselines
 from monitor.core.fleet.settings import FleetSettings
@@ -31,14 +32,19 @@ from monitor.core.fleet.watcher import FleetWatcher
 
 log = logging.getLogger("turnwatch.fleet")
 
+_PSEUDO_CALLS = 2000
+"""So many that went from one process to another are remembered."""
+
 
 class Known(msgspec.Struct, frozen=True):
-    """What is known of an agent: the share of its turns that is usually barged in on (None: nothing yet), and whether
-    an alert across calls is open."""
+    """What is known of an agent: the share of its turns that is usually barged in on (None: nothing yet), on how many
+    turns of its own that rests, and whether an alert across calls is open, and how severe."""
 
     agent: str
     baseline: float | None
     raised: bool
+    severity: Severity | None = None
+    turns: int = 0
 
 
 class BaselineStore(Protocol):
@@ -84,6 +90,8 @@ class Fleet:
         self._watcher = FleetWatcher(settings, self._baselines, start=self.start, started_at=self.started_at)
         self._led: dict[str, Known] | None = None
         self._told: dict[str, Known] = {}
+        self._adopted: OrderedDict[str, None] = OrderedDict()
+        self._given: OrderedDict[str, None] = OrderedDict()
         self._let_go = 0
         self.when_changed: Callable[[Known], None] = lambda known: None
 
@@ -102,8 +110,8 @@ class Fleet:
         self._watcher.forget(calls)
 
     def owns(self, call: str) -> bool:
-        """Is this one of our own pseudo-calls?"""
-        return call.endswith(f"@{self.start}")
+        """Is this one of the pseudo-calls that this process tells?"""
+        return call in self._adopted or (f"@{self.start}" in call and call not in self._given)
 
     async def take(self, event: Event) -> None:
         """An event of a call."""
@@ -130,6 +138,42 @@ class Fleet:
         for event in told:
             await self._deliver(event)
 
+    @property
+    def led(self) -> dict[str, Known] | None:
+        """What somebody else who leads says of the agents; None where nobody does."""
+        return self._led
+
+    @property
+    def learnt_turns(self) -> dict[str, int]:
+        """On how many turns what is usual rests, for each agent that was heard of."""
+        return self._watcher.learnt_turns
+
+    def told(self, agent: str) -> AlertRaised | None:
+        """What was told last of the alert that this process has open for an agent."""
+        return self._watcher.told(agent)
+
+    async def take_over(self, left: Iterable[tuple[Known, AlertRaised | None]]) -> None:
+        """This process leads, and goes on with what the one before `left`: open alerts, and what is usual for agents of
+        which too little is known here."""
+        if self._led is None:
+            return
+        told = self._now()
+        for known, alert in left:
+            few = self._baselines.turns(known.agent) < self._set.needed_turns
+            if few and known.baseline is not None and known.turns >= self._set.needed_turns:
+                self._baselines.learn(known.agent, known.turns, known.baseline * known.turns)
+            if alert is not None:
+                self._watcher.adopt(known.agent, alert)
+                _note(self._adopted, self._given, alert.call)
+        self._led = None
+        await self._tell(told + self._watcher.mute(False))
+
+    async def hand_over(self) -> None:
+        """Another process of the same kind leads, and goes on with what is open here."""
+        for call in self._watcher.give():
+            _note(self._given, self._adopted, call)
+        await self.lead({})
+
     async def lead(self, known: dict[str, Known] | None) -> None:
         """Somebody else leads, and says this of the agents; None: nobody does."""
         before, self._led = self._led, known
@@ -142,7 +186,8 @@ class Fleet:
         name = agent or UNNAMED
         if self._led is not None:
             return self._led.get(name) or Known(name, None, False)
-        return Known(name, self._watcher.baseline(name), self._watcher.is_raised(name))
+        severity = self._watcher.severity(name)
+        return Known(name, self._watcher.baseline(name), severity is not None, severity, self._baselines.turns(name))
 
     def view(self, agent: str | None, at: int = 0) -> FleetView:
         """The same as an input of a call, at `at` ms of it."""
@@ -173,6 +218,20 @@ class Fleet:
             self._store.keep(learnt)
         for agent in {one.agent for one in learnt}:
             told = self._told.get(agent)
-            now = self.known(agent).baseline
-            if told is None or now is None or told.baseline is None or abs(now - told.baseline) >= 0.05 * told.baseline:
+            known = self.known(agent)
+            if told is None or self._learnt(known) != self._learnt(told) or _far(known.baseline, told.baseline):
                 self._refresh(agent)
+
+    def _learnt(self, known: Known) -> bool:
+        return known.turns >= self._set.needed_turns
+
+
+def _far(now: float | None, before: float | None) -> bool:
+    return now is None or before is None or abs(now - before) >= 0.05 * before
+
+
+def _note(here: OrderedDict[str, None], there: OrderedDict[str, None], call: str) -> None:
+    there.pop(call, None)
+    here[call] = None
+    if len(here) > _PSEUDO_CALLS:
+        here.popitem(last=False)

@@ -149,14 +149,14 @@ class FleetDesk:
         if before is None or before == told.state:
             return  # the first word of a monitor is what the broker has kept: no news
         if told.state == "online":
-            await self._notice("monitor_online", f"the monitor {told.monitor} is there again")
+            await self.notice("monitor_online", f"the monitor {told.monitor} is there again")
         elif told.cause == "lost":
             lost = [call for call, monitor in self._calls.items() if monitor == told.monitor]
             for call in lost:
                 del self._calls[call]
             self._fleet.forget(lost)
             many = f": {len(lost)} calls of it are watched by nobody now" if lost else ""
-            await self._notice("monitor_lost", f"the monitor {told.monitor} is gone without a word{many}")
+            await self.notice("monitor_lost", f"the monitor {told.monitor} is gone without a word{many}")
 
     async def _tell_losses(self) -> None:
         words = {
@@ -169,9 +169,9 @@ class FleetDesk:
             more = self.counts[kind] - self._told.get(kind, 0)
             if more > 0:
                 self._told[kind] = self.counts[kind]
-                await self._notice("gap" if kind in ("missing", "lost") else "bad_payload", f"{more} {text}", more)
+                await self.notice("gap" if kind in ("missing", "lost") else "bad_payload", f"{more} {text}", more)
 
-    async def _notice(self, kind: str, message: str, count: int = 1) -> None:
+    async def notice(self, kind: str, message: str, count: int = 1) -> None:
         """Something about the fleet itself, under a pseudo-call of its own."""
         if not self._shows:
             return

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -21,6 +22,7 @@ from monitor.config import Config
 from monitor.core.events import Event
 from monitor.core.fleet.alerts import UNNAMED
 from monitor.core.fleet.settings import FleetSettings
+from monitor.core.fleet.standing import Standing
 from monitor.runtime.fleet import BaselineStore, Fleet, Known
 from monitor.runtime.fleet_store import store_for
 from monitor.runtime.leadership import LedView, agents_topic, leader_topic
@@ -77,10 +79,24 @@ class FleetService:
         """How each agent stands, for operators."""
         if self._fleet is None:
             return []
-        return [
-            {**msgspec.structs.asdict(standing), "raised": self._fleet.known(standing.agent).raised}
-            for standing in self._fleet.standings
-        ]
+        led = self._fleet.led
+        told = {standing.agent: standing for standing in self._fleet.standings}
+        for known in (led or {}).values():
+            if known.raised and known.agent not in told:
+                told[known.agent] = Standing(
+                    known.agent, "raised", None, 0, 0, 0, 0, 0.0, known.baseline or 0, known.turns
+                )
+        return [self._told(standing, self._fleet.known(standing.agent), led is not None) for standing in told.values()]
+
+    @staticmethod
+    def _told(standing: Standing, known: Known, led: bool) -> dict[str, Any]:
+        """Where somebody leads (`led`), an alert is open if that one says so, however much was heard here."""
+        if led and known.raised:
+            standing = msgspec.structs.replace(standing, state="raised", missing=None)
+        elif led and standing.state == "raised":
+            standing = msgspec.structs.replace(standing, state="ordinary")
+        own = {"raised": known.raised, "severity": known.severity, "led": led}
+        return {**msgspec.structs.asdict(standing), **own}
 
     def start(self, tell: Tell) -> None:
         """Begin, from within the event loop. `tell` is called whenever something is known anew."""
@@ -88,8 +104,16 @@ class FleetService:
         if fleet is None:
             return
 
+        told: OrderedDict[str, FleetView] = OrderedDict()
+
         def changed(known: Known) -> None:
-            tell(None if known.agent == UNNAMED else known.agent, fleet.view(known.agent))
+            view = fleet.view(known.agent)
+            if told.get(known.agent) == view:
+                return  # what else has changed is nothing for calls
+            told[known.agent] = view
+            if len(told) > self._set.max_agents:
+                told.popitem(last=False)
+            tell(None if known.agent == UNNAMED else known.agent, view)
 
         fleet.when_changed = changed
         self._tasks.append(asyncio.create_task(self._tick(fleet), name="fleet"))

@@ -10,9 +10,11 @@ from contextlib import closing
 from pathlib import Path
 
 from monitor.config import Config, ConfigError
-from monitor.core.fleet.baselines import Baselines
+from monitor.core.fleet.baselines import Baselines, hour_of_week
+from monitor.core.fleet.settings import FleetSettings
 from monitor.core.fleet.standing import Learnt
 from monitor.runtime.fleet import BaselineStore
+from monitor.runtime.fleet_recovery import recovered
 
 log = logging.getLogger("turnwatch.fleet")
 
@@ -24,12 +26,12 @@ _CLOSE_WITHIN_S = 2.0
 
 
 class HistoryStore:
-    """`path`: the file of the history. `max_agents`: so many are read, those with the latest calls. Raises SinkError
-    where the file is no history, sqlite3.Error and OSError where it cannot be had."""
+    """`path`: the file of the history. `settings.max_agents`: so many are read, those with the latest calls. Raises
+    SinkError where the file is no history, sqlite3.Error and OSError where it cannot be had."""
 
-    def __init__(self, path: Path, max_agents: int = 1000) -> None:
+    def __init__(self, path: Path, settings: FleetSettings | None = None) -> None:
         self._path = path
-        self._max_agents = max_agents
+        self._set = settings or FleetSettings()
         self._waiting: deque[Learnt] = deque(maxlen=MAX_WAITING)
         self._news = threading.Event()
         self._closing = False
@@ -48,9 +50,15 @@ class HistoryStore:
 
         with closing(connect(self._path, busy_ms=_BUSY_MS)) as file:
             kept = Kept(file)
-            for agent in reversed(kept.agents(self._max_agents)):
+            for agent in reversed(kept.agents(self._set.max_agents)):
                 for hour, counts in kept.by_hour_of_week(agent).items():
                     into.learn(agent, counts.turns, counts.barge_ins, hour)
+            lost = recovered(file, self._set)
+        for one in lost:
+            into.learn(one.agent, one.turns, one.barge_ins, None if one.ended_s is None else hour_of_week(one.ended_s))
+        if lost:
+            log.info("fleet: %d finished calls are learnt from that a former program had not come to", len(lost))
+            self.keep(lost)
 
     def keep(self, learnt: list[Learnt]) -> None:
         """See `BaselineStore`."""
@@ -107,6 +115,6 @@ def store_for(config: Config) -> BaselineStore | None:
     from monitor.sinks import SinkError
 
     try:
-        return HistoryStore(Path(file), config.fleet.max_agents)
+        return HistoryStore(Path(file), config.fleet)
     except (SinkError, sqlite3.Error, OSError) as error:
         raise ConfigError(f"fleet: the history {file} cannot be had: {error}") from error

@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 import signal
+import sqlite3
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
@@ -203,3 +204,39 @@ def test_a_broker_that_is_away_is_waited_for(tmp_path: Path) -> None:
             broker.start()
             one.until(lambda: "fleet/leader" in broker.log)
             assert one.end() == 143
+    told = "".join(one.errors)
+    assert told.count("nobody listens on port") == 1, told  # once when it goes, however often it is tried
+    assert "trying again" not in told
+    assert "broke" not in told.replace("broker", "")
+
+
+def test_an_alert_of_a_leader_that_is_killed_goes_on_and_is_cleared_once(
+    broker: Broker, history: Path, tmp_path: Path
+) -> None:
+    own = ("--history", str(history))
+    with serve(broker, "one", tmp_path) as service:
+        with fleet(broker, "fleet", tmp_path, *own) as first:
+            until_led(broker, first)
+            asyncio.run(place([service.address()], [f"CA{number}" for number in range(6)], barging_in=True))
+            first.until(lambda: first.alerts("alert.raised"))
+            first.until(lambda: history_says(history, "SELECT count(*) FROM alerts WHERE scope = 'fleet'") == 1)
+            first.process.kill()
+            first.process.wait(LIMIT_S)
+        assert not first.alerts("alert.cleared")
+        with fleet(broker, "fleet", tmp_path, *own) as second:
+            second.until(lambda: second.alerts("alert.cleared"))
+            assert second.end() == 143
+    raised, cleared = first.of("alert.raised")[-1], second.of("alert.cleared")[-1]
+    assert cleared["alert"]["id"] == raised["alert"]["id"]
+    assert (cleared["call"], cleared["seq"]) == (raised["call"], raised["seq"] + 1)
+    assert cleared["at"] >= raised["at"]
+    assert not second.alerts("alert.raised")
+    assert len(second.alerts("alert.cleared")) == 1
+    assert history_says(history, "SELECT count(*) FROM alerts WHERE scope = 'fleet' AND until_ms IS NULL") == 0
+    assert history_says(history, "SELECT count(*) FROM alerts WHERE scope = 'fleet'") == 1
+    assert "no word from the broker" not in "".join([*second.errors, *service.errors])
+
+
+def history_says(path: Path, question: str) -> int:
+    with closing(sqlite3.connect(path)) as file:
+        return int(file.execute(question).fetchone()[0])

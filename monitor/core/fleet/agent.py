@@ -36,6 +36,7 @@ class AgentWatch:
         self._since: int | None = None
         self._cool_until: int | None = None
         self._rising = False
+        self._adopted: int | None = None
         self._suppressed = 0
         self._calm_steps = 0
         self.learnt: deque[Learnt] = deque(maxlen=settings.max_calls)
@@ -45,6 +46,11 @@ class AgentWatch:
     def raised(self) -> bool:
         """An alert is open."""
         return self._raised is not None
+
+    @property
+    def critical(self) -> bool:
+        """It is far more than far too much."""
+        return self._critical
 
     @property
     def idle(self) -> bool:
@@ -59,6 +65,15 @@ class AgentWatch:
         """A barge-in was confirmed, now. Few ones are looked at at once."""
         self._window.barge_in(self._now, call)
         return None if self._is_dense(self._now - 1) else self._look(self._now, step_over=False)
+
+    def adopt(self, *, critical: bool) -> None:
+        """An alert that another process has raised goes on here. It is held, whatever little was heard here so far."""
+        if self._raised is None:
+            self._raised, self._since, self._cool_until, self._calm_steps = "sparse", self._now, None, 0
+            self._adopted = self._now
+            self._waiting.clear()
+            self._steps.clear()
+        self._critical = self._critical or critical
 
     def finished(self, call: str, turns: int, barge_ins: int, ended_s: float | None = None) -> None:
         """A call is over that had so many."""
@@ -156,6 +171,8 @@ class AgentWatch:
         return None
 
     def _hold(self, short: Sum, whole: Sum, step_over: bool) -> Change | None:
+        if self._adopted is not None and not self._can_tell(whole, self._now - self._adopted):
+            return None
         if not self._critical and self._is_critical(short if self._raised == "dense" else whole):
             self._critical = True
             return "worse"
@@ -169,9 +186,16 @@ class AgentWatch:
             over = self._calm_steps >= self._set.short_steps
         if not over:
             return None
-        self._raised, self._since, self._critical, self._suppressed = None, None, False, 0
+        self._raised, self._since, self._critical, self._suppressed, self._adopted = None, None, False, 0, None
         self._cool_until = self._now + 1 + ceil(self._set.cooldown_s / self._set.step_s)
         return "cleared"
+
+    def _can_tell(self, whole: Sum, heard_steps: int) -> bool:
+        """Was enough heard here to say whether an alert of another process still holds?"""
+        if self._baselines.turns(self.agent) >= self._set.needed_turns:
+            return heard_steps >= self._set.short_steps
+        # What is usual is not known: it is over once no alert could be raised at all.
+        return heard_steps >= self._set.long_steps and whole.barge_ins < self._set.min_barge_ins
 
     def _enough(self, some: Sum) -> bool:
         wanted = self._set

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import msgspec
 
 from monitor.core import events
-from monitor.core.events import Event
+from monitor.core.events import AlertRaised, Event, Severity
 from monitor.core.fleet.agent import AgentWatch, Change
 from monitor.core.fleet.alerts import SOURCE, UNNAMED, FleetAlerts
 from monitor.core.fleet.baselines import Baselines, hour_of_week
@@ -61,10 +61,20 @@ class FleetWatcher:
         """Calls that go on."""
         return len(self._calls)
 
-    def is_raised(self, agent: str | None) -> bool:
-        """Is an alert open for this agent?"""
+    def severity(self, agent: str | None) -> Severity | None:
+        """How bad is what goes on with this agent? None where nothing does."""
         known = self._agents.get(agent or UNNAMED)
-        return known is not None and known.watch.raised
+        return None if known is None or not known.watch.raised else "critical" if known.watch.critical else "warning"
+
+    def told(self, agent: str) -> AlertRaised | None:
+        """What was told last of the alert that is open for this agent."""
+        known = self._agents.get(agent)
+        return None if known is None else known.alerts.last
+
+    @property
+    def learnt_turns(self) -> dict[str, int]:
+        """On how many turns what is usual rests, for each agent that was heard of."""
+        return {name: self._baselines.turns(name) for name in self._agents}
 
     def baseline(self, agent: str | None) -> float | None:
         """What is usual for this agent now; None while nothing was learnt."""
@@ -108,6 +118,17 @@ class FleetWatcher:
         for call in calls:
             self._calls.pop(call, None)
 
+    def adopt(self, agent: str, left: AlertRaised) -> None:
+        """Another process has left this open for an agent, and this one goes on with it."""
+        known = self._agent(agent)
+        known.alerts.adopt(left, self._now_ms, self._epoch_s)
+        known.watch.adopt(critical=left.alert.severity == "critical")
+        self.changed.add(agent)
+
+    def give(self) -> list[str]:
+        """Another process goes on with all that is open. -> the pseudo-calls that are its own from now on."""
+        return [call for agent in self._agents.values() if (call := agent.alerts.give())]
+
     def mute(self, mute: bool) -> list[Event]:
         """While somebody else tells of alerts across calls, this one goes on counting and says nothing: what is open is
         cleared, and raised again once it speaks again, if it still holds."""
@@ -118,7 +139,7 @@ class FleetWatcher:
         for agent in self._agents.values():
             if mute:
                 out += agent.alerts.cleared(self._now_ms)
-            elif agent.watch.raised:
+            elif agent.watch.raised and (agent.alerts.open is None or agent.watch.critical > _critical(agent.alerts)):
                 out += agent.alerts.raised(agent.watch.standing(), self._now_ms)
         return out
 
@@ -168,6 +189,9 @@ class FleetWatcher:
                 out += agent.alerts.cleared(self._now_ms)
             elif not self._mute:
                 out += agent.alerts.raised(agent.watch.standing(), self._now_ms)
-            if change != "worse":
-                self.changed.add(agent.watch.agent)
+            self.changed.add(agent.watch.agent)
         return out
+
+
+def _critical(alerts: FleetAlerts) -> bool:
+    return alerts.open is not None and alerts.open.severity == "critical"

@@ -71,6 +71,9 @@ class Process:
     def raised(self) -> list[Any]:
         return [event for event in self.told if isinstance(event, events.AlertRaised)]
 
+    def of_calls(self) -> list[Event]:
+        return [event for event in self.told if not event.call.startswith("fleet")]
+
     def calls(self) -> set[str]:
         return {event.call for event in self.told if isinstance(event, events.CallEnded)}
 
@@ -129,6 +132,42 @@ async def test_a_leader_that_dies_is_missed(broker: Broker) -> None:
     await first.end()
 
 
+async def test_the_alert_of_a_leader_that_dies_is_cleared_by_the_next_one(broker: Broker) -> None:
+    slow = ("fleet.step_s=0.5", "fleet.long_steps=5", "fleet.cooldown_s=600")
+    first = Process(broker, "first", *slow)
+    await until(lambda: first.watching.leading)
+    second = Process(broker, "second", *slow)
+    alerts = BrokerFeed(config(broker, "listener").sink("mqtt"), "listener", [("turnwatch/local/alerts/+", 1)])
+    alerts.start()
+    async with publisher(broker) as publish:
+        publish([event for number in range(20) for event in whole(f"usual-{number}", barged=number % 2)])
+        fleets = [one.watching.fleet for one in (first, second)]
+        await until(lambda: all(fleet.learnt_turns.get("support", 0) >= 60 for fleet in fleets))
+        publish([event for number in range(8) for event in whole(f"spike-{number}", barged=6)])
+        await until(first.raised)
+        await until(lambda: [alert for _, alert in second.watching._led.left if alert])
+        feed = first.watching._feed
+        assert feed._task is not None
+        feed._call_there(feed._task.cancel)  # the connection breaks without a word
+        await until(lambda: second.watching.leading)
+        await until(lambda: any(isinstance(event, events.AlertCleared) for event in second.told))
+    (cleared,) = [event for event in second.told if isinstance(event, events.AlertCleared)]
+    last = first.raised()[-1]
+    assert (cleared.call, cleared.alert.id) == (last.call, last.alert.id)
+    assert cleared.seq > last.seq
+    retained: list[Any] = []
+    async with asyncio.timeout(PATIENCE_S):
+        while not retained or retained[-1].payload:
+            retained += [one for one in await alerts.take(0.2) if "/alerts/" in one.topic]
+    assert {one.topic for one in retained} == {topics.alerts("local", last.alert.id)}
+    assert len(retained) == 2  # open, and over
+    await alerts.close()
+    await second.end()
+    await first.end()
+    learning = [event.kind for event in first.told if isinstance(event, events.Notice)]
+    assert learning == ["too_little_data", "enough_data"]
+
+
 async def test_a_broker_that_starts_anew_has_one_leader_again(broker: Broker) -> None:
     both = [Process(broker, name) for name in ("first", "second")]
     await until(lambda: sum(one.watching.leading for one in both) == 1)
@@ -149,11 +188,11 @@ async def test_a_group_shares_what_it_shows_and_detects_from_everything(broker: 
     sent = sum(len(call) for call in calls)
     async with publisher(broker) as publish:
         publish([event for call in calls for event in call])
-        await until(lambda: sum(len(one.told) for one in both) >= sent)
+        await until(lambda: sum(len(one.of_calls()) for one in both) >= sent)
         await until(lambda: [one.watching.fleet.standings[0].turns for one in both] == [60, 60])
-    shown = [(event.call, event.seq) for one in both for event in one.told]
+    shown = [(event.call, event.seq) for one in both for event in one.of_calls()]
     assert len(shown) == len(set(shown)) == sent
-    assert all(one.told for one in both)
+    assert all(one.of_calls() for one in both)
     for one in both:
         await one.end()
 
