@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -40,6 +40,8 @@ class TurnRelevancy:
     connections are let go after each call. `window_unit`, `base_url`: as in `[relevancy]`; with `interactions` the
     windows, and what is judged, are those of DeepEval 4.3.
 
+    An option of another type raises `TypeError`, one out of its range `ValueError`; both name it.
+
     After `measure`: `score`; `success` (None without a threshold or without a score); `skipped` (nothing was judged:
     the score is None and `reason` says why); `verdicts`, one for each turn in order: `{index, verdict, reason, window,
     batch, judge}`; `score_breakdown`: `{relevant, judged, unscored, not_asked, assistant_turns, requests, tokens,
@@ -62,6 +64,24 @@ class TurnRelevancy:
         window_unit: WindowUnit = "turns",
         base_url: str | None = None,
     ) -> None:
+        for name, value, kind, good in (
+            ("threshold", threshold, "a number in 0..1, or None", threshold is None or _is_number(threshold)),
+            ("model", model, "the name of a model", _is_name(model)),
+            ("include_reason", include_reason, "True or False", isinstance(include_reason, bool)),
+            ("strict_mode", strict_mode, "True or False", isinstance(strict_mode, bool)),
+            ("async_mode", async_mode, "True or False", isinstance(async_mode, bool)),
+            ("verbose_mode", verbose_mode, "True or False", isinstance(verbose_mode, bool)),
+            ("window_size", window_size, "a whole number from 1 on", type(window_size) is int),
+            ("flaky", flaky, "True or False", isinstance(flaky, bool)),
+            ("eval_mode", eval_mode, "a word, or None", eval_mode is None or isinstance(eval_mode, str)),
+            ("system_one_model", system_one_model, "the name of a model", _is_name(system_one_model)),
+            ("window_unit", window_unit, "'turns' or 'interactions'", isinstance(window_unit, str)),
+            ("base_url", base_url, "an address, or None", base_url is None or isinstance(base_url, str)),
+        ):
+            if not good:
+                raise TypeError(f"{name} must be {kind}; got {value!r}")
+        if window_unit not in get_args(WindowUnit):
+            raise ValueError(f"window_unit must be 'turns' or 'interactions'; got {window_unit!r}")
         mode, script = _mode(eval_mode, judge is not None)
         self.settings = RelevancySettings(
             threshold=threshold,
@@ -145,6 +165,14 @@ class TurnRelevancy:
             print(f"turn relevancy: {self.score}\n  {self.reason or 'no reason asked for'}")
             for one in self.verdicts:
                 print(f"    {one}")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
 
 
 def _mode(given: str | None, has_judge: bool) -> tuple[EvalMode, str | None]:

@@ -6,7 +6,7 @@ import argparse
 import math
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from monitor.commands.failure import WRONG, Failure
 
@@ -70,6 +70,13 @@ def _judge(text: str) -> str:
     return text
 
 
+_NOBODY = {
+    "off": "nobody judges, so nobody would be asked there",
+    "local": "the local judge has its own model and no server",
+    "scripted": "a scripted judge has neither a model nor a server",
+}
+
+
 def _judge_settings(arguments: argparse.Namespace, config: Config) -> tuple[str, ...]:
     """Assignments for what was said of the judge on the command line; `config` is what was set elsewhere."""
     from monitor.runtime.judging import named
@@ -81,11 +88,24 @@ def _judge_settings(arguments: argparse.Namespace, config: Config) -> tuple[str,
         judge = "openai"  # a model or a server is named, so it is to be asked
     if judge is not None and not (judge == "jev" and mode == "hybrid"):
         mode, given["script"] = named(judge)
-    if judge in ("off", "local") or mode == "scripted":
-        model = base_url = None
+    for option, value in (("--judge-model", model), ("--judge-base-url", base_url)):
+        if value is not None and mode in ("off", "local", "scripted"):
+            raise Failure(WRONG, f"{option} {value}: {_NOBODY[mode]}; leave it out, or take --judge openai or jev")
     prefix = "system_one_" if judge == "jev" or mode == "system_one" else ""
     given |= {"eval_mode": mode, f"{prefix}model": model, f"{prefix}base_url": base_url}
     return tuple(f"relevancy.{key}={value}" for key, value in given.items() if value is not None)
+
+
+def _check_eval_mode(assignments: list[str]) -> None:
+    from monitor.core.relevancy_settings import EvalMode
+
+    key = "relevancy.eval_mode="
+    for word in (one.removeprefix(key).strip() for one in assignments if one.startswith(key)):
+        if word.casefold().startswith("scripted:"):
+            words = f"a file of verdicts is named by --judge {word}, or by relevancy.script beside eval_mode=scripted"
+            raise Failure(WRONG, f"--set {key}{word}: {words}")
+        if word not in get_args(EvalMode):
+            raise Failure(WRONG, f"--set {key}{word}: it takes one of {', '.join(get_args(EvalMode))}")
 
 
 def speed(text: str) -> float | None:
@@ -120,6 +140,7 @@ def config(arguments: argparse.Namespace, extra: tuple[str, ...] = ()) -> Config
 
     file = Path(arguments.config) if arguments.config else None
     given, mode = (*arguments.assignments, *extra), default_mode()
+    _check_eval_mode(arguments.assignments)
     try:
         found = load(file, os.environ, given, eval_mode=mode)
         judge = _judge_settings(arguments, found)

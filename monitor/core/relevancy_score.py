@@ -45,6 +45,13 @@ class Spending:
         elif given.input_tokens or given.output_tokens:
             self._unknown = True
 
+    def tokens(self, settings: RelevancySettings) -> dict[str, int | None]:
+        """In and out; None where servers were asked and none of them told of any."""
+        untold = self.requests and not (self.input_tokens or self.output_tokens)
+        if untold and settings.eval_mode in ("llm", "hybrid", "system_one"):
+            return {"input": None, "output": None}
+        return {"input": self.input_tokens, "output": self.output_tokens}
+
     @property
     def cost_usd(self) -> float | None:
         """US dollars; None where nothing was spent, or part of it is not known."""
@@ -118,7 +125,7 @@ class RelevancyScore:
             "success": success,
             "reason": f"{self.reason}{_not_asked(not_asked)}" if settings.include_reason else None,
             "requests": spent.requests,
-            "tokens": {"input": spent.input_tokens, "output": spent.output_tokens},
+            "tokens": spent.tokens(settings),
             "cost_usd": spent.cost_usd,
         }
         if self.whole is not None:
@@ -154,6 +161,8 @@ def _not_asked(not_asked: Mapping[Skipped, int]) -> str:
     if not not_asked:
         return ""
     why = "; ".join(f"{NOT_ASKED[one]} ({count})" for one, count in not_asked.items())
+    if sum(not_asked.values()) == 1:
+        why = why.replace("their words are", "its words are").replace("waited for their words", "waited for words")
     return f" {_many(sum(not_asked.values()))} not asked about: {why}."
 
 

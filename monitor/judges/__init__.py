@@ -29,13 +29,15 @@ FailureKind = Literal["refusal", "quota", "rate_limit", "timeout", "unreachable"
 
 
 class JudgeAnswer(msgspec.Struct, frozen=True):
-    """A judge's answer to one batch, and what it cost. `cost_usd` is None where the price is not known."""
+    """A judge's answer to one batch, and what it cost. `cost_usd` is None where the price is not known. `stood_in_for`:
+    what another judge failed with, in whose place this one decided."""
 
     verdicts: tuple[Verdict, ...]
     requests: int = 1
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = None
+    stood_in_for: JudgeFailure | None = None
 
 
 class JudgeFailure(Exception):

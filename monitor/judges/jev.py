@@ -15,6 +15,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol
 
+import msgspec
+
 from connectors.inputs import Verdict
 from monitor.core.questions import Asked, JudgeRequest, Line
 from monitor.core.relevancy_settings import RelevancySettings
@@ -89,7 +91,9 @@ class HybridJudge:
             spent += await self._explain(request, verdicts)
         if failed is not None:
             spent += await self._fall_back(request, verdicts, failed, spent)
-        return summed(spent, tuple(verdicts[asked.index] for asked in request.asked if asked.index in verdicts))
+        found = tuple(verdicts[asked.index] for asked in request.asked if asked.index in verdicts)
+        told = failed if failed is not None and failed.kind != "refusal" else None
+        return msgspec.structs.replace(summed(spent, found), stood_in_for=told)
 
     def estimate(self, request: JudgeRequest) -> Estimate:
         """What the batch takes while Jev answers: a request for each window, and the LLM's for the reasons."""
@@ -111,8 +115,9 @@ class HybridJudge:
             reasons, spent = await self._llm.explain(part(request, noes))
         except JudgeFailure as failure:
             reasons, spent = dict.fromkeys(noes, f"no reason: {failure}"), failure.spent or JudgeAnswer(())
+        none = f"no reason: {self._llm.name} gives none of use"
         for index in noes:
-            verdicts[index] = Verdict(index, "no", reasons.get(index))
+            verdicts[index] = Verdict(index, "no", reasons.get(index) or none)
         return [spent]
 
     async def _fall_back(

@@ -17,7 +17,7 @@ from monitor.judges import JudgeAnswer, JudgeFailure
 from monitor.judges.chat import Chat, Completion
 from monitor.judges.estimates import UNKNOWN, Estimate, Prices, estimate
 from monitor.judges.prompt import REASONS, VERDICTS, Message, Schema, messages, why_messages
-from monitor.judges.verdicts import read_reasons, read_verdicts
+from monitor.judges.verdicts import nothing_in, read_reasons, read_verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,6 +58,8 @@ class OpenAIJudge:
         """Verdicts for `request.asked`, in one HTTP request; more only while it is found out what the server takes."""
         completion = await self._complete(messages(request, self._include_reason), VERDICTS, len(request.asked))
         verdicts = read_verdicts(completion.text, [asked.index for asked in request.asked], self._include_reason)
+        if all(one.verdict == "unscored" for one in verdicts) and (why := nothing_in(completion.text)) is not None:
+            raise JudgeFailure("broken", why, spent=self._spent(completion))
         return msgspec.structs.replace(self._spent(completion), verdicts=verdicts)
 
     async def explain(self, request: JudgeRequest) -> tuple[dict[int, str], JudgeAnswer]:

@@ -15,7 +15,7 @@ MAX_REPLY: Final = 200_000
 MAX_TRIES: Final = 200
 """Places in a reply where JSON is looked for."""
 
-Trouble = Literal["empty", "cut", "broken", "no_json"]
+Trouble = Literal["empty", "cut", "broken", "no_json", "too_long"]
 
 
 class Clash:
@@ -41,7 +41,7 @@ def find_json(text: str) -> Found:
     if not text:
         return Found([], "empty")
     if len(text) > MAX_REPLY:
-        return Found([], "broken")
+        return Found([], "too_long")
     values: list[Any] = []
     trouble: Trouble | None = None
     position = 0

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 from connectors.inputs import Verdict
-from monitor.judges.reply_json import CLASH, Trouble, find_json
+from monitor.judges.reply_json import CLASH, MAX_REPLY, Trouble, find_json
 from monitor.judges.sentences import one_sentence
 
 YES: Final = {"yes", "true", "relevant"}
@@ -28,6 +28,7 @@ TROUBLE: Final[dict[Trouble, str]] = {
     "cut": "the judge's answer is cut off",
     "broken": "the judge's answer is broken JSON",
     "no_json": "the judge's answer holds no JSON",
+    "too_long": f"the judge's answer is longer than {MAX_REPLY} characters",
 }
 
 
@@ -53,6 +54,15 @@ def read_verdicts(text: str, asked: Sequence[int], include_reason: bool = True) 
         return tuple(Verdict(index, "unscored", reason) for index in asked)
     verdicts = (_verdict(index, [answer for answer in answers if answer.turn == index]) for index in asked)
     return tuple(verdicts if include_reason else (_bare(verdict) for verdict in verdicts))
+
+
+def nothing_in(text: str) -> str | None:
+    """Why a reply holds not one entry on a turn, clear or unclear; None where it holds some."""
+    found = find_json(text)
+    entries = (entry for value in found.values for entry in _entries(value, "verdicts"))
+    if any(entry.keys() & {"index", *_FIELDS} for entry in entries):
+        return None
+    return TROUBLE[found.trouble] if found.trouble else "the judge's answer holds no verdict"
 
 
 def read_reasons(text: str, asked: Sequence[int]) -> dict[int, str]:

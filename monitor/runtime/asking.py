@@ -13,7 +13,7 @@ Every turn that was asked about is answered exactly once, as yes, no or unscored
 | an answer is unclear on some turns | those alone are asked about once more |
 | the judge fails | by `monitor.runtime.patience` it is asked again, while the deadline allows |
 | the server limits the rate | all calls wait as long as it wishes |
-| the judge fails again and again | by `monitor.runtime.far_side` it is left alone for a while: unscored at once |
+| it fails or answers nonsense again and again | by `monitor.runtime.far_side` it is left alone: unscored at once |
 | the key, the model or the quota is no good | the judge is asked no more; each call is told once |
 | shortly before `deadline_s` after `ask` | what is open by then is unscored; what is known is kept |
 | more wait than `max_waiting`, or a budget is spent | unscored at once; the call is told once |
@@ -182,9 +182,7 @@ class Asking:
         if question is None:
             return
         told = self._way.budget.of(question.call).told
-        if refusal.kind not in told:
-            told.add(refusal.kind)
-            _safely(lambda: question.tell(refusal.kind, f"turns are left unjudged: {refusal}"))
+        question.tell_once(told, refusal.kind, f"turns are left unjudged: {refusal}")
         self._settle(number, str(refusal))
 
     def _settle(self, number: int, reason: str) -> None:

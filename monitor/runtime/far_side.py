@@ -2,15 +2,16 @@
 
 | what happens | then |
 |---|---|
-| it is out of reach, fails or is silent, `OPEN_AFTER` times one after the other | it is left alone for a rest |
+| it is out of reach, fails, is silent or answers nonsense, `OPEN_AFTER` times one after the other | a rest for it |
+| it limits the rate so often, until a question has no try left | the same |
 | the rest is over | one question goes through on trial, the others wait for what comes of it |
 | that one fails too | the next rest is twice as long |
-| it answers, be it with a refusal or nonsense | it is asked as before |
+| it answers, be it with a refusal | it is asked as before |
 | its quota is spent | it is left alone for as long as `monitor.runtime.patience` says |
 | the key, the model or the address is no good | it is asked no more |
 
-Requests that were on their way together and fail together count once. The log is told when trouble begins and when it
-is over, and not of every question in between.
+Requests that were on their way together and fail together count once. The log is told once a question is lost or the
+rest begins, and when the trouble is over; not of a failure that the next try makes good.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ LONGEST_REST_S: Final = 60.0
 REMIND_S: Final = 600.0
 """Trouble that comes and goes is told again after so long at the earliest."""
 
-AWAY: Final[frozenset[FailureKind]] = frozenset({"server", "timeout", "unreachable"})
+AWAY: Final[frozenset[FailureKind]] = frozenset({"server", "timeout", "unreachable", "broken"})
 
 ADVICE: Final[dict[FailureKind, str]] = {
     "server": "the fault is on its side; it is asked again by itself",
@@ -55,7 +56,7 @@ class FarSide:
 
     def __init__(self, who: str, loss: str, log: logging.Logger, clock: Clock) -> None:
         self._who, self._loss, self._log, self._clock = who, loss, log, clock
-        self._failures = self._round = 0
+        self._failures = self._limited = self._round = 0
         self._rest_s = 0.0
         self._until = float("-inf")
         self._left: LeftAlone | None = None
@@ -88,7 +89,7 @@ class FarSide:
 
     def answered(self) -> None:
         """It answers."""
-        self._failures, self._rest_s, self._left, self._until = 0, 0.0, None, float("-inf")
+        self._begin_anew()
         if self._trouble_since is not None and self._told:
             self._log.warning("the %s answers again, after %.0f s", self._who, self._clock.now() - self._trouble_since)
         self._trouble_since, self._told = None, False
@@ -101,17 +102,27 @@ class FarSide:
                 self._trouble_since, self._told = self._trouble_since or self._clock.now(), True
             self._leave(LeftAlone(True, str(failure)), rest)
             return
-        if failure.kind != "refusal":
-            self._tell(failure)
-        if failure.kind not in AWAY:  # there it is, after all
-            self._failures, self._rest_s, self._left, self._until = 0, 0.0, None, float("-inf")
-        elif trial or begun_in == self._round:
-            self._failures += 1
+        if failure.kind == "refusal":  # there it is, after all
+            self._begin_anew()
+            return
+        if self._trouble_since is None:
+            self._trouble_since = self._clock.now()
+        if trial or begun_in == self._round:
             self._round += 1
+            if failure.kind == "rate_limit":  # that is waited for: it is trouble only where waiting does not help
+                self._limited += 1
+            else:
+                self._failures += 1
             if trial or self._failures >= OPEN_AFTER:
-                self._rest_s = min(LONGEST_REST_S, 2 * self._rest_s or FIRST_REST_S)
-                words = f"{failure}; it is left alone for a while"
-                self._leave(LeftAlone(False, words), max(self._rest_s, failure.retry_after_s or 0.0))
+                self._rest(failure)
+
+    def lost(self, failure: JudgeFailure) -> None:
+        """A question stays without an answer because of `failure`, which was told by `failed` before."""
+        if failure.kind == "refusal" or rest_s(failure) is not None:
+            return
+        if self._limited >= OPEN_AFTER and self.left_alone is None:
+            self._rest(failure)
+        self._tell(failure)
 
     def end_trial(self) -> None:
         """The question on trial has its end."""
@@ -123,16 +134,23 @@ class FarSide:
     def _left_until_mended(self) -> bool:
         return self._left is not None and self._left.until_mended
 
+    def _begin_anew(self) -> None:
+        self._failures = self._limited = 0
+        self._rest_s, self._left, self._until = 0.0, None, float("-inf")
+
+    def _rest(self, failure: JudgeFailure) -> None:
+        self._tell(failure)
+        self._rest_s = min(LONGEST_REST_S, 2 * self._rest_s or FIRST_REST_S)
+        words = f"{failure}; it is left alone for a while"
+        self._leave(LeftAlone(False, words), max(self._rest_s, failure.retry_after_s or 0.0))
+
     def _leave(self, left: LeftAlone, seconds: float) -> None:
         self._left = left
         self._until = max(self._until, self._clock.now() + seconds)
 
     def _tell(self, failure: JudgeFailure) -> None:
         now = self._clock.now()
-        if self._trouble_since is not None:
-            return
-        self._trouble_since = now
-        if now - self._told_at >= REMIND_S:
+        if not self._told and now - self._told_at >= REMIND_S:
             self._told, self._told_at = True, now
             advice = ADVICE.get(failure.kind)
             words = f"{failure}; {advice}" if advice else str(failure)

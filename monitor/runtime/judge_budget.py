@@ -75,13 +75,14 @@ class Budget:
         """Set aside what one request of `call` may take. Raises Spent."""
         spending = self.of(call)
         if self._max_tokens is not None and spending.tokens + estimate.tokens > self._max_tokens:
-            raise Spent("judge_tokens", f"this call's budget of {self._max_tokens} tokens for the judge is spent")
+            raise Spent("judge_tokens", _full(f"{self._max_tokens} tokens", spending.tokens, estimate.tokens))
         if self._max_usd is not None and spending.usd + estimate.usd > self._max_usd:
-            raise Spent("judge_cost", f"this call's budget of ${self._max_usd:g} for the judge is spent")
+            raise Spent("judge_cost", _full(f"${self._max_usd:g}", f"${spending.usd:.4g}", f"${estimate.usd:.4g}"))
         sent = [self._now(), float(estimate.requests)]
         if self._max_requests is not None:
             if self.requests_last_minute() + estimate.requests > self._max_requests:
-                raise Spent("judge_requests", f"the judge may be asked {self._max_requests} times a minute, no more")
+                often = "once" if self._max_requests == 1 else f"{self._max_requests} times"
+                raise Spent("judge_requests", f"the judge may be asked {often} a minute, no more")
             self._sent.append(sent)
         spending.tokens += estimate.tokens
         spending.usd += estimate.usd
@@ -104,3 +105,8 @@ class Budget:
     def forget(self, call: str) -> None:
         """The call has ended."""
         self._calls.pop(call, None)
+
+
+def _full(limit: str, taken: object, more: object) -> str:
+    now = f"{taken} taken so far, about {more} more for it"
+    return f"the next request does not fit into this call's budget of {limit} for the judge: {now}"

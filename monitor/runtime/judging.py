@@ -74,8 +74,9 @@ def judge_for(settings: RelevancySettings, environment: Mapping[str, str] = os.e
         case "hybrid" | "system_one":
             from monitor.judges.jev import hybrid_judge, system_one_judge
 
-            if not (settings.system_one_base_url or environment.get("TYPESAFE_API_KEY")):
-                raise NoJudge("the judge jev has no key: set TYPESAFE_API_KEY, or choose another --judge")
+            if not environment.get("TYPESAFE_API_KEY"):
+                anyhow = " (any word, where the server wants none)" if settings.system_one_base_url else ""
+                raise NoJudge(f"the judge jev has no key: set TYPESAFE_API_KEY{anyhow}, or choose another --judge")
             if settings.eval_mode == "system_one":
                 return system_one_judge(settings, environment)
             _need_llm(settings, environment)
@@ -116,7 +117,8 @@ def described(settings: RelevancySettings) -> str:
         case "scripted":
             return f"verdicts from {settings.script}"
         case "off":
-            return "off (to switch it on: --judge openai with OPENAI_API_KEY, or pip install 'turnwatch[local]')"
+            near = "--judge local" if local_available() else "pip install 'turnwatch[local]'"
+            return f"off (to switch it on: --judge openai with OPENAI_API_KEY, or {near})"
 
 
 def _need_llm(settings: RelevancySettings, environment: Mapping[str, str]) -> None:

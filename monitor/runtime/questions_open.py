@@ -6,6 +6,7 @@ answered exactly once: by `settle`.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 from connectors.inputs import ConversationScore, Notice, Verdict, Verdicts
@@ -15,6 +16,8 @@ from monitor.judges.batches import part, summed
 from monitor.judges.estimates import Estimate, Estimating
 from monitor.judges.verdicts import settled
 from monitor.judges.whole import ConversationAnswer, WholeJudge
+
+log = logging.getLogger("turnwatch.judge")
 
 Reply = Callable[[Verdicts], object]
 Tell = Callable[[Notice], object]
@@ -62,8 +65,18 @@ class Open:
 
     def tell(self, kind: str, message: str) -> None:
         """Tell the call something about its judge."""
-        if self._tell is not None:
+        if self._tell is None:
+            return
+        try:
             self._tell(Notice(self.request.at_ms, kind, message))
+        except Exception:
+            log.exception("a call could not be told of its judge: please report it")
+
+    def tell_once(self, told: set[str], kind: str, message: str) -> None:
+        """As `tell`, unless the call was `told` of that kind before."""
+        if kind not in told:
+            told.add(kind)
+            self.tell(kind, message)
 
     def _answer(self, judge: str, verdicts: tuple[Verdict, ...], conversation: ConversationScore | None = None) -> None:
         took = summed([*self._took, *([JudgeAnswer(())] if self.sent else [])])

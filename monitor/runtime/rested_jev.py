@@ -36,6 +36,7 @@ class RestedJev(Jev):
             attempt.answered()
         except JudgeFailure as failure:
             attempt.failed(failure)
+            self._far.lost(failure)
             raise
         finally:
             attempt.dropped()

@@ -88,18 +88,20 @@ class TranscriberGate:
             if isinstance(result, Transcription):
                 self.seconds += result.seconds
                 return result.text
+            if self.closed is not None and result.kind in AWAY:
+                raise self.closed
             if result.kind == "broken" and not garbled:
                 garbled = True
                 continue
-            if self.closed is not None and result.kind in AWAY:
-                raise self.closed
             pause = pause_s(result, tries, self._jitter())
             if pause is None:
-                raise NoWords(FAILED, str(result))
+                self._far.lost(result)
+                raise self.closed or NoWords(FAILED, str(result))
             until = self._clock.now() + pause
             if result.kind == "rate_limit":
                 self._quiet_until = max(self._quiet_until, until)
             if until >= deadline:
+                self._far.lost(result)
                 raise NoWords(FAILED, f"{result}; there is no time for another try")
             await self._clock.sleep(pause)
         raise AssertionError("tries have no end of their own")
@@ -145,6 +147,9 @@ class TranscriberGate:
             taken.usd = before + cost if known and before is not None else None
         except TranscribeFailure as failure:
             attempt.failed(failure)
+            if failure.spent is not None and not failure.spent.requests:  # it failed before anything was sent
+                taken.requests -= 1
+                self.requests -= 1
             if failure.kind not in BILLED:
                 cost, taken.usd = 0.0, before
                 taken.seconds -= request.seconds
@@ -153,7 +158,9 @@ class TranscriberGate:
             return failure
         except asyncio.CancelledError:
             if self._clock.now() >= deadline:
-                attempt.failed(TranscribeFailure("timeout", "the transcriber does not answer in time"))
+                late = TranscribeFailure("timeout", "the transcriber does not answer in time")
+                attempt.failed(late)
+                self._far.lost(late)
             raise
         finally:
             attempt.dropped()

@@ -52,22 +52,30 @@ class Turnstile:
         """Put the question until it is answered, or no try is left; then why there is no more. Raises NotAsked."""
         for tries in itertools.count(1):
             failure = await self._try(question)
-            if failure is None or failure.kind == "broken":
-                if question.complete or question.asked_again:
-                    return UNSURE if failure is None else str(failure)
+            if failure is None and (question.complete or question.asked_again):
+                return UNSURE
+            if failure is not None and self.closed is not None and failure.kind in AWAY:
+                raise self.closed
+            if failure is None or (failure.kind == "broken" and not question.asked_again):
                 question.asked_again = True
                 continue
-            if self.closed is not None and failure.kind in AWAY:
-                raise self.closed
+            if failure.kind == "refusal":
+                return str(failure)
             pause = pause_s(failure, tries, self._jitter())
             if pause is None:
-                return str(failure)
+                raise self._lost(failure)
             if failure.kind == "rate_limit":
                 self._quiet_until = max(self._quiet_until, self._clock.now() + pause)
             if self._clock.now() + pause >= question.deadline:
-                return f"{failure}; there is no time for another try"
+                raise self._lost(failure, "; there is no time for another try")
             await self._clock.sleep(pause)
         raise AssertionError("tries have no end of their own")
+
+    def _lost(self, failure: JudgeFailure, more: str = "") -> NotAsked:
+        """A question has failed for good."""
+        self._far.lost(failure)
+        wished = failure.kind == "rate_limit" and failure.retry_after_s is not None
+        return self.closed or NotAsked(QUIET if wished else UNAVAILABLE, f"{failure}{more}")
 
     async def _try(self, question: Open) -> JudgeFailure | None:
         """Put the question once, when its turn has come. None: there is an answer, complete or not. Raises NotAsked."""
@@ -103,7 +111,9 @@ class Turnstile:
             attempt.failed(failure)
         except asyncio.CancelledError:
             if self._clock.now() >= question.deadline:
-                attempt.failed(JudgeFailure("timeout", "the judge does not answer in time"))
+                late = JudgeFailure("timeout", "the judge does not answer in time")
+                attempt.failed(late)
+                self._far.lost(late)
             raise
         finally:  # also where the deadline has come: then it is not known what the request took
             attempt.dropped()
@@ -112,6 +122,10 @@ class Turnstile:
             self.requests += took.requests
             reservation.settle(took, billed=failure is None or failure.kind in BILLED)
         question.took(took)
+        if took.stood_in_for is not None:
+            kind = UNAVAILABLE if rest_s(took.stood_in_for) is None else DISABLED
+            told = f"a part of the judge fails, and the other decides in its place: {took.stood_in_for}"
+            question.tell_once(self.budget.of(question.call).told, kind, told)
         if failure is not None and rest_s(failure) is not None:
             raise NotAsked(DISABLED, str(failure))
         return failure

@@ -85,8 +85,8 @@ TRANSCRIBERS: dict[str, NewTranscriber] = {"openai": _openai, "whisper": _whispe
 
 
 def new_transcriber(settings: TranscriberSettings) -> Transcriber | None:
-    """The transcriber of `[transcriber]`; None where it is off. Raises `ValueError` if a script cannot be used; what
-    else is missing is told when the first turn is to be transcribed."""
+    """The transcriber of `[transcriber]`; None where it is off. Connects to nothing. Raises `ValueError` where it is
+    clear beforehand that no words will come: no key, no library, no model, no script."""
     if not settings.enabled:
         return None
     return TRANSCRIBERS[settings.kind.partition(":")[0]](settings)

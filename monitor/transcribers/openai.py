@@ -13,11 +13,13 @@ import asyncio
 import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from typing import Any, Final
 
 import msgspec
 
 from monitor.core.questions import TranscribeRequest
+from monitor.judges import FailureKind, JudgeAnswer
 from monitor.judges.failures import failure_of
 from monitor.judges.openai_client import OpenAIClient
 from monitor.transcribers import TranscribeFailure, Transcription
@@ -56,7 +58,7 @@ class OpenAITranscriber:
         self._base_url, self._api_key, self._language = base_url, api_key, language
         self._timeout_s, self._usd_per_minute = timeout_s, usd_per_minute
         self._server = base_url or "OpenAI"
-        self._client = OpenAIClient("transcriber", base_url, api_key, timeout_s, TranscribeFailure)
+        self._client = OpenAIClient("transcriber", base_url, api_key, timeout_s, _failed)
 
     async def transcribe(self, request: TranscribeRequest) -> Transcription:
         """The words of a turn, in one HTTP request."""
@@ -106,8 +108,18 @@ class OpenAITranscriber:
         return TranscribeFailure(found.kind, str(found), found.retry_after_s)
 
 
+def _failed(kind: FailureKind, message: str) -> TranscribeFailure:
+    """Of the client itself: without a key, a library or an address nothing is sent."""
+    return TranscribeFailure(kind, message, spent=JudgeAnswer((), 0) if kind == "configuration" else None)
+
+
 def openai_transcriber(settings: TranscriberSettings, environment: Mapping[str, str] = os.environ) -> OpenAITranscriber:
-    """The transcriber that `[transcriber]` describes, with the key from OPENAI_API_KEY."""
+    """The transcriber that `[transcriber]` describes, with the key from OPENAI_API_KEY. Raises `ValueError` where it is
+    clear beforehand that no words will come."""
+    if find_spec("openai") is None:
+        raise ValueError("the transcriber needs the openai package: pip install 'turnwatch[judge]'")
+    if not (settings.base_url or environment.get("OPENAI_BASE_URL") or environment.get("OPENAI_API_KEY")):
+        raise ValueError("the transcriber has no key: set OPENAI_API_KEY, or transcriber.base_url")
     return OpenAITranscriber(
         settings.model or MODEL,
         base_url=settings.base_url or environment.get("OPENAI_BASE_URL") or None,

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import os
 import threading
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Final
 
 from monitor.core.questions import TranscribeRequest
+from monitor.judges import JudgeAnswer
 from monitor.transcribers import TranscribeFailure, Transcription
 from monitor.transcribers.settings import TranscriberSettings
 from monitor.transcribers.wave_bytes import model_samples
@@ -22,6 +26,8 @@ from monitor.transcribers.wave_bytes import model_samples
 MODEL: Final = "base"
 
 MISSING: Final = "the transcriber needs faster-whisper: pip install 'turnwatch[whisper]'"
+
+NOTHING: Final = JudgeAnswer((), 0)
 
 UNSURE_LOGPROB: Final = -1.0
 REPEATING: Final = 2.4
@@ -91,11 +97,11 @@ class WhisperTranscriber:
                         self._source, device="cpu", compute_type="int8", cpu_threads=1, num_workers=self._at_once
                     )
                 except ImportError:
-                    self._failure = TranscribeFailure("configuration", MISSING)
+                    self._failure = TranscribeFailure("configuration", MISSING, spent=NOTHING)
                 except Exception as error:
                     why = f"the Whisper model {self._source} cannot be loaded ({type(error).__name__})"
                     what = "set transcriber.model to the folder of a model, or to a name that can be fetched"
-                    self._failure = TranscribeFailure("configuration", f"{why}: {what}")
+                    self._failure = TranscribeFailure("configuration", f"{why}: {what}", spent=NOTHING)
             if self._failure is not None:
                 raise self._failure
             return self._model
@@ -108,5 +114,13 @@ def said(segments: Iterable[Any]) -> str:
 
 
 def whisper_transcriber(settings: TranscriberSettings) -> WhisperTranscriber:
-    """The transcriber that `[transcriber]` describes."""
+    """The transcriber that `[transcriber]` describes. Raises `ValueError` where its library or the folder of its model
+    is not there; whether a name can be fetched turns out with the first turn."""
+    if find_spec("faster_whisper") is None:
+        raise ValueError(MISSING)
+    model = settings.model or MODEL
+    if (model.startswith((".", "~")) or os.path.isabs(model) or os.path.isdir(model)) and not (
+        Path(model) / "model.bin"
+    ).is_file():
+        raise ValueError(f"transcriber.model: {model} is no folder of a Whisper model: there is no model.bin in it")
     return WhisperTranscriber(settings.model or MODEL, language=settings.language, at_once=settings.max_in_flight)

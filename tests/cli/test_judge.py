@@ -59,6 +59,22 @@ def test_a_model_and_an_address_go_to_the_judge_that_they_are_for() -> None:
     assert (jev.system_one_model, jev.system_one_base_url, jev.base_url) == ("m", "http://127.0.0.1:1/v1", None)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--judge", "local", "--judge-base-url", "http://127.0.0.1:1/v1"], "the local judge has its own model"),
+        (["--judge", "local", "--judge-model", "foo"], "--judge-model foo: the local judge has its own model"),
+        (["--judge", "off", "--judge-model", "foo"], "--judge-model foo: nobody judges"),
+        (["--judge", "scripted:x.json", "--judge-model", "foo"], "--judge-model foo: a scripted judge has neither"),
+        (["--set", "relevancy.eval_mode=scripted:/x"], "is named by --judge scripted:/x"),
+        (["--set", "relevancy.eval_mode=gpt"], "it takes one of llm, hybrid, system_one, local, scripted, off"),
+    ],
+)
+def test_what_nobody_would_read_is_refused(arguments: list[str], words: str) -> None:
+    with pytest.raises(Failure, match=words):
+        settings(*arguments)
+
+
 def test_no_words_go_anywhere_unasked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "a key")
     monkeypatch.setenv("TYPESAFE_API_KEY", "another")
@@ -104,6 +120,9 @@ def test_the_environment_may_name_a_file_of_verdicts(tmp_path: Path, monkeypatch
         (["--judge", "openai"], "the judge has no key: set OPENAI_API_KEY"),
         (["--judge", "jev"], "set TYPESAFE_API_KEY"),
         (["--judge-base-url", "http://me:pass@host/v1"], "holds a password"),
+        (["--judge", "jev", "--judge-base-url", "http://127.0.0.1:1"], "set TYPESAFE_API_KEY (any word"),
+        (["--set", "transcriber.kind=openai"], "the transcriber has no key: set OPENAI_API_KEY"),
+        (["--set", "transcriber.kind=whisper", "--set", "transcriber.model=/nonexistent"], "/nonexistent is no folder"),
     ],
 )
 def test_a_judge_that_cannot_be_had_is_told_at_once(recording: Path, arguments: list[str], words: str) -> None:

@@ -55,7 +55,8 @@ async def test_a_batch_is_one_request_with_a_schema_and_each_turn_gets_its_verdi
 
 
 async def test_without_prices_the_cost_is_unknown_and_without_usage_the_tokens_are_none() -> None:
-    server = ChatServer([lambda body: completion('{"verdicts": []}', usage=None)])
+    text = '{"verdicts": [{"index": 1, "verdict": "yes"}]}'
+    server = ChatServer([lambda body: completion(text, usage=None)])
     async with server.listening() as url:
         judge = judge_at(url)
         answer = await judge.judge(batch())

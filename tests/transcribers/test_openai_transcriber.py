@@ -100,11 +100,15 @@ async def test_a_server_that_is_not_there_is_unreachable() -> None:
 
 
 async def test_without_a_key_openai_is_not_asked() -> None:
-    transcriber = openai_transcriber(TranscriberSettings(kind="openai"), {})
+    with pytest.raises(ValueError, match="OPENAI_API_KEY"):
+        openai_transcriber(TranscriberSettings(kind="openai"), {})
+    transcriber = OpenAITranscriber()
     assert transcriber.name == "gpt-4o-mini-transcribe"
     with pytest.raises(TranscribeFailure, match="OPENAI_API_KEY") as raised:
         await transcriber.transcribe(finished())
     assert raised.value.kind == "configuration"
+    assert raised.value.spent is not None
+    assert raised.value.spent.requests == 0
 
 
 async def test_settings_and_environment_make_the_transcriber() -> None:
@@ -124,7 +128,7 @@ import sys
 from monitor.transcribers import new_transcriber
 from monitor.transcribers.settings import TranscriberSettings
 for kind in ("openai", "whisper"):
-    new_transcriber(TranscriberSettings(kind=kind))
+    new_transcriber(TranscriberSettings(kind=kind, base_url="http://127.0.0.1:1/v1"))
 assert not {"openai", "faster_whisper", "ctranslate2", "av"} & set(sys.modules), "too early"
 """
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -96,3 +96,29 @@ def test_off_asks_nobody() -> None:
 def test_what_cannot_be_a_conversation_is_refused(turns: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         measured(turns)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("threshold", "x"),
+        ("threshold", float("nan")),
+        ("window_size", 2.5),
+        ("window_size", "3"),
+        ("window_size", 0),
+        ("window_unit", "x"),
+        ("model", None),
+        ("strict_mode", "no"),
+        ("eval_mode", 3),
+        ("base_url", "nowhere"),
+    ],
+)
+def test_a_wrong_option_is_named(name: str, value: object) -> None:
+    with pytest.raises((TypeError, ValueError), match=f"^{name} must"):
+        TurnRelevancy(**{name: value})  # type: ignore[arg-type]
+
+
+def test_a_server_that_tells_of_no_tokens_leaves_them_unknown() -> None:
+    told = measured(CALL, eval_mode="llm").score_breakdown
+    assert told is not None
+    assert (told["requests"] > 0, told["tokens"]) == (True, {"input": None, "output": None})

@@ -8,12 +8,14 @@ import pytest
 
 from monitor.core.relevancy_settings import RelevancySettings
 from monitor.judges.jev import hybrid_judge
+from monitor.runtime.asking import Asking
 from monitor.runtime.far_side import OPEN_AFTER
 from monitor.runtime.rested_jev import RestedJev
 from tests.judges.chat_server import ChatServer
 from tests.judges.conversations import batch
 from tests.judges.jev_server import KEY, JevServer, failing
 from tests.judges.loopback import unused_address
+from tests.runtime.asking.hurried import Answers
 
 
 def told(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -57,3 +59,18 @@ async def test_a_jev_out_of_reach_too(caplog: pytest.LogCaptureFixture) -> None:
     found = await verdicts(unused_address(), KEY, 5)
     assert [word for word, _ in found] == ["yes"] * 15
     assert "cannot be reached" in told(caplog)[0]
+
+
+@pytest.mark.parametrize(("answer", "kind"), [(500, "judge_unavailable"), (401, "judge_disabled")])
+async def test_the_call_is_told_once_that_the_model_decides(answer: int, kind: str) -> None:
+    jev, answers = JevServer(otherwise=failing(answer)), Answers()
+    async with jev.listening() as address, ChatServer().listening() as llm:
+        settings = RelevancySettings(eval_mode="hybrid", model="m", base_url=llm, system_one_base_url=address)
+        asking = Asking(hybrid_judge(settings, {"TYPESAFE_API_KEY": KEY}, RestedJev), settings)
+        for number in range(5):
+            asking.ask(batch(number=number), answers.verdicts.append, answers.tell)
+            await asking.answered()
+        await asking.close()
+    assert answers.kinds == [kind]
+    assert "the other decides in its place: Jev" in answers.notices[0].message
+    assert {one.verdict for given in answers.verdicts for one in given.verdicts} == {"yes"}

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from starlette.responses import HTMLResponse
 
 from monitor.core.relevancy_settings import RelevancySettings
 from monitor.judges.openai import OpenAIJudge
@@ -172,3 +173,23 @@ async def test_a_hundred_calls_share_what_may_be_in_flight() -> None:
         await asking.answered()
     assert server.most_at_once <= 4
     assert all(answers.words() == ["yes"] * 3 for answers in calls)
+
+
+@pytest.mark.parametrize(
+    "answering",
+    [
+        lambda _: HTMLResponse("<html>welcome</html>"),
+        saying(""),
+        saying('{"verdicts": [{"index": 1, "ver'),
+        saying("{}"),
+        saying("all of them are fine"),
+        error(429, "rate_limit_exceeded"),
+        error(500),
+    ],
+)
+async def test_a_judge_that_answers_badly_for_ever_is_left_alone_and_the_call_hears_of_it(answering: Answering) -> None:
+    server = ChatServer(otherwise=answering)
+    answers = await told(server, 10)
+    assert {one.verdict for given in answers.verdicts for one in given.verdicts} == {"unscored"}
+    assert answers.kinds == ["judge_unavailable"]
+    assert len(server.bodies) < 10

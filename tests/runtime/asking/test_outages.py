@@ -13,10 +13,11 @@ from monitor.core.questions import JudgeRequest
 from monitor.judges import JudgeAnswer
 from monitor.runtime.asking import Asking
 from monitor.runtime.far_side import LONGEST_REST_S, OPEN_AFTER, REMIND_S
+from monitor.runtime.patience import MAX_TRIES
 from tests.judges.conversations import batch
 from tests.runtime.asking.hurried import Answers, HurriedClock, PacedJudge, all_yes, asking_of, failing, silent_on
 
-AWAY = ["server", "timeout", "unreachable"]
+AWAY = ["server", "timeout", "unreachable", "broken"]
 
 
 class Service:
@@ -49,7 +50,7 @@ async def test_a_judge_that_is_down_costs_a_few_requests_and_no_time_after_that(
     assert len(service.judge.asked) == OPEN_AFTER
     assert service.clock.now() < 2.0
     assert service.answers.kinds == ["judge_unavailable"]
-    assert f"{kind} at the judge; it is left alone for a while" in service.answers.notices[0].message
+    assert service.answers.notices[0].message.startswith(f"turns are left unjudged: {kind} at the judge")
     assert service.answers.verdicts[-1].requests == 0
     await service.asking.close()
 
@@ -132,7 +133,43 @@ async def test_requests_that_fail_together_are_one_failure() -> None:
     await service.asking.close()
 
 
-@pytest.mark.parametrize("kind", ["refusal", "broken", "rate_limit"])
+async def test_a_rate_that_stays_limited_is_waited_for_and_then_the_judge_is_left_alone(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    service = Service(otherwise=failing("rate_limit"))
+    assert [await service.ask() for _ in range(20)] == ["unscored"] * 20
+    assert len(service.judge.asked) == MAX_TRIES
+    assert service.answers.kinds == ["judge_unavailable"]
+    (line,) = told(caplog)
+    assert "rate_limit at the judge; set max_requests_per_minute" in line
+    await service.asking.close()
+
+
+async def test_a_limited_rate_that_lets_a_later_try_through_counts_for_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    service = Service(*[*[failing("rate_limit")] * (MAX_TRIES - 1), all_yes] * 5)
+    assert [await service.ask() for _ in range(5)] == ["yes"] * 5
+    assert (service.answers.kinds, told(caplog)) == ([], [])
+    await service.asking.close()
+
+
+async def test_a_server_that_wishes_to_be_left_alone_for_longer_than_there_is_time_is_told_of() -> None:
+    service = Service(otherwise=failing("rate_limit", 100.0))
+    assert [await service.ask() for _ in range(5)] == ["unscored"] * 5
+    assert service.answers.kinds == ["judge_rate_limit"]
+    await service.asking.close()
+
+
+@pytest.mark.parametrize("kind", ["server", "rate_limit", "broken", "unreachable"])
+async def test_a_failure_that_the_next_try_makes_good_is_not_told(kind: str, caplog: pytest.LogCaptureFixture) -> None:
+    service = Service(failing(kind))
+    assert await service.ask() == "yes"
+    assert (service.answers.kinds, told(caplog)) == ([], [])
+    await service.asking.close()
+
+
+@pytest.mark.parametrize("kind", ["refusal"])
 async def test_a_server_that_answers_with_nothing_of_use_is_not_away(kind: str) -> None:
     service = Service(otherwise=failing(kind))
     for _ in range(5):
@@ -149,11 +186,12 @@ async def test_a_success_between_failures_begins_the_count_anew() -> None:
 
 
 async def test_trouble_that_comes_and_goes_does_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    service = Service(*[failing("server"), all_yes] * 100)
+    service = Service(*[failing("broken"), failing("broken"), all_yes] * 100)
     for _ in range(50):
         await service.ask()
     assert len(told(caplog)) == 2
     await service.clock.sleep(REMIND_S)
+    await service.ask()
     await service.ask()
     assert len(told(caplog)) == 4
     await service.asking.close()
