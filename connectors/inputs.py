@@ -95,12 +95,20 @@ class Cut(Input, frozen=True):
     response: int | None = None
 
 
+class Transcribed(msgspec.Struct, frozen=True):
+    """What the words of a turn took: requests sent, seconds of sound sent, and US dollars (None: not known)."""
+
+    requests: int
+    seconds: float
+    cost_usd: float | None
+
+
 class Text(Input, frozen=True):
     """Words from the source. `at` is when they arrived, which says nothing about when they were heard. `kind`:
     `transcript` (of what was said), `response` (what the agent was going to say), `correction` (what was heard of a cut
     response). `response`: the provider's id, or None. `start`: when the words were spoken, in ms, where that is known
     (a transcript beside a recording). `turn`: the index of the turn whose words they are, where they were asked for (a
-    transcriber's result; an empty text says that it recognised nothing)."""
+    transcriber's result; an empty text says that it recognised nothing); `took`: what that has cost."""
 
     track: Track
     at: int
@@ -109,6 +117,7 @@ class Text(Input, frozen=True):
     response: int | None = None
     start: int | None = None
     turn: int | None = None
+    took: Transcribed | None = None
 
 
 class Stall(Input, frozen=True):
@@ -180,8 +189,8 @@ class FleetView(Input, frozen=True):
 
 
 class CallEnded(Input, frozen=True):
-    """Always the last input, but for answers that are still awaited: `Verdicts`, and `Text` of turns. `message`: the
-    reason in words (close code and the like), or None."""
+    """Always the last input, but for answers that are still awaited (`Verdicts`, and `Text` of turns) and notices that
+    come with them. `message`: the reason in words (close code and the like), or None."""
 
     at: int
     cause: Literal["hangup", "disconnected", "end_of_file", "stopped", "failed"]
