@@ -22,7 +22,7 @@ from monitor.core.feed_health import FeedHealth
 from monitor.core.intake import believed
 from monitor.core.playout import Playout
 from monitor.core.questions import JudgeRequest
-from monitor.core.speech import NewDetector
+from monitor.core.speech import NewDetector, NewSecond
 from monitor.core.telling import Teller
 from monitor.core.timeline import Timeline
 
@@ -30,11 +30,12 @@ LOOK_EVERY_MS = 1000
 
 
 class CallMonitor:
-    """Watches one call. `detector` makes a voice-activity detector for a track of the given rate."""
+    """Watches one call. `detector` makes a voice-activity detector for a track of the given rate; `second` the one that
+    is asked where that cannot be believed, if there is one."""
 
-    def __init__(self, settings: CoreSettings, detector: NewDetector) -> None:
+    def __init__(self, settings: CoreSettings, detector: NewDetector, second: NewSecond | None = None) -> None:
         self.settings = settings
-        self._new_detector = detector
+        self._new_detector, self._new_second = detector, second
         self._timeline = Timeline(settings.timeline, settings.speech)
         self._conversation = Conversation(self._timeline, settings.words, settings.relevancy)
         self._teller = Teller(self._timeline, settings.turn_taking, self._conversation)
@@ -100,7 +101,7 @@ class CallMonitor:
     def _start(self, given: inputs.CallStarted) -> None:
         self._started = given
         tracks = [track for track in inputs.TRACKS if track in given.tracks]
-        self._ear = Ear(tracks, self.settings.speech, self._new_detector, self._conversation.audio)
+        self._ear = Ear(tracks, self.settings.speech, self._new_detector, self._new_second, self._conversation.audio)
         for track in tracks:
             if given.tracks[track].timing == "delivered":
                 self._playout[track] = Playout(given.playout, 8000)

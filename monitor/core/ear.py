@@ -10,30 +10,48 @@ from collections.abc import Iterator
 
 from connectors.inputs import Track
 from monitor.core.clock import FRAME_MS
+from monitor.core.echo_gate import EchoGate
+from monitor.core.edges import Edge
 from monitor.core.framing import Framer
 from monitor.core.lockstep import Lane, Lockstep
-from monitor.core.segments import Edge, Segmenter
-from monitor.core.speech import ECHO_FRAMES, VOICED, EchoGate, NewDetector, SpeechSettings, TrackFrames
+from monitor.core.segments import Segmenter
+from monitor.core.speech import DOUBTED, ECHO_FRAMES, VOICED, NewDetector, NewSecond, SpeechSettings
 from monitor.core.tones import ToneFrame, tone_frames
+from monitor.core.track_frames import TrackFrames
 from monitor.core.turn_audio import TurnAudio
 
 MAX_RELEASE = 500
 """Frames released in one go."""
 
+PATIENCE = 4
+"""Where a second detector is asked, so many frames wait for each other at least: many tracks are judged together."""
+
 Moment = tuple[int, list[tuple[int, Edge]]]
 """A media time, and the edges known at it as (side, edge); the caller's come first."""
 
 
+def has_voice(kinds: bytes | bytearray) -> bool:
+    """Is there a frame that may belong to a stretch of speech?"""
+    return VOICED in kinds or DOUBTED in kinds
+
+
 class Ear:
     """Hears the tracks of one call. `tracks`: the ones that exist, the caller first; a side is 0 for the caller, 1 for
-    the agent. `kept`: keeps the sound of turns, where there is a transcriber."""
+    the agent. `second`: makes what is asked where `detector` cannot be believed. `kept`: keeps the sound of turns,
+    where there is a transcriber."""
 
     def __init__(
-        self, tracks: list[Track], settings: SpeechSettings, detector: NewDetector, kept: TurnAudio | None = None
+        self,
+        tracks: list[Track],
+        settings: SpeechSettings,
+        detector: NewDetector,
+        second: NewSecond | None = None,
+        kept: TurnAudio | None = None,
     ) -> None:
         self._settings = settings
         self._kept = kept
         self._new_detector = detector
+        self._new_second = second
         self._sides = {track: 0 if track == "caller" else 1 for track in tracks}
         self.lanes: dict[Track, Lane] = {}
         self._segmenters: dict[Track, Segmenter] = {}
@@ -53,7 +71,7 @@ class Ear:
         return self.frame * FRAME_MS
 
     def _lay(self, track: Track, rate: int) -> None:
-        frames = TrackFrames(rate, self._settings, self._new_detector(rate))
+        frames = TrackFrames(rate, self._settings, self._new_detector(rate), self._new_second)
 
         def look(first: int, energies: list[int]) -> list[ToneFrame]:
             return tone_frames([frames.audio(k) for k in range(first - 1, first + len(energies))], energies)
@@ -89,10 +107,12 @@ class Ear:
             listened = self.frame
             if idle := segmenter.idle:
                 lane.hear()
-                if VOICED not in lane.frames.kinds:
+                if not has_voice(lane.frames.kinds):
                     listened = lane.frames.horizon
             if listened + segmenter.soonest < frame:
                 frame, self.may_extend = listened + segmenter.soonest, idle
+        if any(lane.frames.belief.second is not None for lane in self.lanes.values()):
+            frame = max(frame, self.frame + PATIENCE)
         for lane in self.lanes.values():
             lane.hold = frame
         return frame
@@ -108,7 +128,7 @@ class Ear:
             known: dict[int, list[tuple[int, Edge]]] = {}
             for side, lane, segmenter in rows:
                 frames = lane.frames
-                if segmenter.idle and frames.kinds.find(VOICED, 0, count) < 0:
+                if segmenter.idle and not has_voice(frames.kinds[:count]):
                     continue
                 kinds = self._gate.speech(frames, lane.other.frames if lane.other else None, count)
                 for edge in segmenter.feed(self.frame, kinds, frames.energy, ECHO_FRAMES):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from connectors.inputs import Track
 from monitor.core.clock import FRAME_MS
 from monitor.core.framing import Framer
-from monitor.core.speech import TrackFrames
+from monitor.core.track_frames import TrackFrames
 from monitor.core.turn_audio import TrackAudio
 
 MAX_LEAD_FRAMES = 10 * 60 * 1000 // FRAME_MS

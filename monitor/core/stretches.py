@@ -10,7 +10,7 @@ A stretch that goes on has been voiced to `voiced` at least, less what the trim 
 
 from __future__ import annotations
 
-from monitor.core.segments import CLOSE, FALL, LULL, OPEN, RESUME, RISE, Edge
+from monitor.core.edges import CLOSE, FALL, LULL, OPEN, RESUME, RISE, Edge
 
 FAR = 1 << 60
 """Later than any media time: the watermark of a track that has ended."""

@@ -8,10 +8,10 @@ from connectors import inputs
 from monitor.core import events
 from monitor.core.clock import Span
 from monitor.core.conversation import Conversation
+from monitor.core.edges import Edge
 from monitor.core.measures.panel import Panel
 from monitor.core.measures.turn_taking import turn_taking_summary
 from monitor.core.relevancy import Happening
-from monitor.core.segments import Edge
 from monitor.core.timeline import Timeline, Told
 from monitor.core.transitions import Passing, Transitions, Withdrawn
 from monitor.core.turn_taking import PlainScore, RunningScore, TurnTakingSettings

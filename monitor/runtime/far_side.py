@@ -15,7 +15,7 @@ is over, and not of every question in between.
 from __future__ import annotations
 
 import logging
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 from monitor.judges import FailureKind, JudgeFailure
 from monitor.runtime.awaited import Clock
