@@ -8,6 +8,7 @@ frame, and what it has not heard within `CONFIRMED_FRAMES` is doubted, unless it
 
 from __future__ import annotations
 
+from monitor.core.line.told import LineLog
 from monitor.core.line.track import Line
 from monitor.core.speech import (
     DOUBTED,
@@ -19,6 +20,10 @@ from monitor.core.speech import (
     SpeechSettings,
     full_scale,
 )
+from monitor.core.sure import ASKED, PLAIN, UNASKED
+
+STATES_KEPT = 64
+"""So many changes of mind are remembered: a track is heard ten minutes ahead of the other at the most."""
 
 CONFIRMED_FRAMES = 2
 FAR = 10
@@ -39,6 +44,10 @@ class Belief:
         """Joined where it is needed."""
         self._unheard = 0  # frames since the second detector has heard a voice
         self._before = 0  # the energy of the last frame, if it was voiced
+        self.log = LineLog(full_scale(rate), asked=self._new_second is not None)
+        self._states = [(0, PLAIN)]
+        self.frame = 0
+        """The next frame to come."""
         self._join()
 
     def kinds(self, voiced: bytes, energies: list[int], pcm: bytes) -> bytearray:
@@ -48,16 +57,18 @@ class Belief:
             return self._piece(voiced, energies, pcm, 0)
         if len(voiced) <= line.left:  # the common case: nothing is cut
             kinds = self._piece(voiced, energies, pcm, line.gate)
+            self.frame += len(kinds)
             if line.hear(energies):
-                self._join()
+                self._looked(line)
             return kinds
         kinds, at, size = bytearray(), 0, self._size
         while at < len(voiced):
             until = at + line.left
             part = energies[at:until]
             kinds += self._piece(voiced[at:until], part, pcm[at * size : until * size], line.gate)
+            self.frame += len(part)
             if line.hear(part):
-                self._join()
+                self._looked(line)
             at = until
         return kinds
 
@@ -65,15 +76,26 @@ class Belief:
         """The next frames hold nothing but zeros."""
         self.kinds(bytes(frames), [0] * frames, pcm)
 
+    def state_at(self, frame: int) -> int:
+        """Whether the detector was believed at this frame: `PLAIN`, `ASKED` or `UNASKED` (`monitor.core.sure`)."""
+        return next((state for since, state in reversed(self._states) if since <= frame), PLAIN)
+
     def reset(self) -> None:
         """After a long hole in the audio."""
         if self.second is not None:
             self.second.reset()
         self._before = 0
 
+    def _looked(self, line: Line) -> None:
+        self.log.note(self.frame, line)
+        self._join()
+
     def _join(self) -> None:
-        """After a look at the line: is the second detector wanted?"""
+        """Is the second detector wanted, as the line is now?"""
         wanted = self._always or (self.line is not None and self.line.doubtful)
+        state = PLAIN if not wanted else UNASKED if self._new_second is None else ASKED
+        if state != self._states[-1][1]:
+            self._states = [*self._states[1 - STATES_KEPT :], (self.frame, state)]
         if not wanted or self._new_second is None:
             self.second = None
         elif self.second is None:

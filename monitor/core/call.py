@@ -30,8 +30,7 @@ LOOK_EVERY_MS = 1000
 
 
 class CallMonitor:
-    """Watches one call. `detector` makes a voice-activity detector for a track of the given rate; `second` the one that
-    is asked where that cannot be believed, if there is one."""
+    """Watches one call. `detector` makes what hears a track of the given rate, `second` what is asked beside it."""
 
     def __init__(self, settings: CoreSettings, detector: NewDetector, second: NewSecond | None = None) -> None:
         self.settings = settings
@@ -195,8 +194,7 @@ class CallMonitor:
         self._advance()
 
     def _advance(self, everything: bool = False) -> None:
-        """Once something can follow from it, or `everything` is wanted: release what every track has reached, and say
-        what follows."""
+        """Once something can follow from it, or for `everything`: release what every track has reached; tell of it."""
         ear, teller, reached = self._ear, self._teller, self._ear.reached
         if everything or (reached >= self._hold and not (ear.may_extend and reached < self._wait())):
             for now, edges in ear.moments():
@@ -204,6 +202,8 @@ class CallMonitor:
                     teller.reach(wake, [])
                 if edges or wake == now:
                     teller.reach(now, edges)
+                if now in ear.changes:
+                    teller.line(now, ear.changes.pop(now))
                 if now >= self._next_look:
                     self._look_after(now)
             self._wait()

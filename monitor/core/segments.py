@@ -66,7 +66,7 @@ class Segmenter:
         self._tone = False  # ... and was found to be a tone
         self._sure = False  # not every frame of it is doubted
         self._tail, self._tail_most = settings.tail_ms_per_db, settings.tail_max_ms
-        self._after: list[int] = []  # the energies since its last speech frame
+        self._after: list[tuple[int, bool]] = []  # since its last speech frame: energies, and what was doubted
 
     @property
     def idle(self) -> bool:
@@ -119,8 +119,8 @@ class Segmenter:
 
     def _frame(self, k: int, kind: int, energy: int, edges: list[Edge]) -> None:
         known = (k + 1) * FRAME_MS
-        if kind == DOUBTED and self._open:
-            kind = SILENT
+        doubted = self._open and kind == DOUBTED
+        kind = SILENT if doubted else kind
         if kind in (VOICED, DOUBTED):
             if not self._counter:
                 self._begin(k)
@@ -136,7 +136,7 @@ class Segmenter:
                 self._slide(known, edges)
             return
         self._levels.add(0)
-        self._after.append(energy)
+        self._after.append((energy, doubted))
         if kind != SILENT and self._lost < self._lost_max:
             first_gap = not (self._silent + self._lost)
             self._lost += 1
@@ -233,12 +233,12 @@ class Segmenter:
     def _closed(self, known: int, *, stall: bool) -> Edge:
         end = self._levels.end(self._last, self._start + self._shortest // FRAME_MS)
         last = end * FRAME_MS
-        over = self._levels.noise_over(sorted(self._after)[len(self._after) // 2]) if self._after else 0.0
-        if 0 < over < TAIL_UNDER_DB:
-            last = min(known, last + min(self._tail_most, round(self._tail * over)))
+        over = self._levels.noise_over(sorted(self._after)[len(self._after) // 2][0]) if self._after else 0.0
+        over = over if 0 < over < TAIL_UNDER_DB else 0.0
+        last = min(known, last + min(self._tail_most, round(self._tail * over)))
         self._open, self._counter = False, 0
         self._levels = Levels(0, *self._trim)
-        return Edge(known, CLOSE, last, stall)
+        return Edge(known, CLOSE, last, stall, over, 2 * sum(doubted for _, doubted in self._after) > len(self._after))
 
     def finish(self, known: int) -> list[Edge]:
         """The track ends here: what is open closes, and a candidate that is long enough stands."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from connectors import inputs
 from monitor.core import events
 from monitor.core.clock import Span
@@ -12,6 +14,7 @@ from monitor.core.edges import Edge
 from monitor.core.measures.panel import Panel
 from monitor.core.measures.turn_taking import turn_taking_summary
 from monitor.core.relevancy import Happening
+from monitor.core.sure import SureScore
 from monitor.core.timeline import Timeline, Told
 from monitor.core.transitions import Passing, Transitions, Withdrawn
 from monitor.core.turn_taking import PlainScore, RunningScore, TurnTakingSettings
@@ -28,6 +31,7 @@ class Teller:
         self._settings = settings
         self._transitions = Transitions(timeline, settings.count_backchannels)
         self.score = RunningScore()
+        self._sure = SureScore()
         self._plain = PlainScore()
         self._panel = Panel(())
         self._conversation = conversation
@@ -136,8 +140,10 @@ class Teller:
         transition = self.score.set(
             before.index, after.index, change.kind, change.gap_ms, change.final, to_role=after.role
         )
+        transition = msgspec.structs.replace(transition, sure=change.sure)
         self._emit(events.TransitionScored, change.at, transition=transition, turn_taking=self.score.turn_taking)
         if change.final:
+            self._sure.add(transition.score, change.sure)
             self._panel.transition(transition, before, after)
 
     def tell(self, happenings: list[Happening]) -> None:
@@ -155,6 +161,12 @@ class Teller:
         """Something about the feed itself."""
         self.notices[kind] = self.notices.get(kind, 0) + count
         self._emit(events.Notice, at, kind=kind, track=track, count=count, message=message)
+
+    def line(self, now: int, changes: list[tuple[inputs.Track, str]]) -> None:
+        """What has become known of the tracks' lines."""
+        self.known(now)
+        for track, words in changes:
+            self.notice("line", track, 1, f"the {track}'s line {words}", now)
 
     def unknown(self, track: inputs.Track, start: int, until: int) -> None:
         """What `track` held in [`start`, `until`) is not known."""
@@ -178,7 +190,7 @@ class Teller:
             "duration": end / 1000,
             "turns": dict(self._counts),
             "talk": found.pop("talk"),
-            "turn_taking": turn_taking_summary(self.score, self._plain, self._settings),
+            "turn_taking": turn_taking_summary(self.score, self._plain, self._settings) | {"sure": self._sure.summary},
             **found,
             "relevancy": self._conversation.summary,
             "alerts": {},

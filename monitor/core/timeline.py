@@ -205,7 +205,7 @@ class Timeline:
             why = "stall"
         turn.yielded = turn.yielded or (turn.fate is False and self._giving_way.found(turn, self.turns, self.now))
         told = self.snapshot(turn, turn.end - turn.start)
-        return msgspec.structs.replace(told, ended_by=why)
+        return msgspec.structs.replace(told, ended_by=why, sure=turn.sure)
 
     def _update(self, now: int) -> None:
         every = self._set.update_every_ms

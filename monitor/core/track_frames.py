@@ -47,6 +47,7 @@ class TrackFrames:
     def hear(self, block: Block) -> None:
         """Take the next frames of the track; they must follow the ones before without a hole."""
         first, count, pcm, _ = block
+        self.belief.frame = first
         if pcm is None:
             self._blanks(block)
             return

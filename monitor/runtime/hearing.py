@@ -12,6 +12,10 @@ DETECTOR, WITH_SECOND = "webrtc", "webrtc+silero"
 """The detectors' names, as they stand on tapes: alone, and with Silero at hand."""
 
 
+SECOND_PERCENT = 65
+"""Beside WebRTC, Silero's word counts above this probability."""
+
+
 class NoDetector(Exception):
     """A voice-activity detector cannot be loaded. The message says what to install."""
 
@@ -42,7 +46,7 @@ def second_detector(heard_with: str) -> NewSecond | None:
     def new_second(rate: int) -> SecondDetector:
         from monitor.detectors.silero import SileroDetector
 
-        return SileroDetector(rate)
+        return SileroDetector(rate, SECOND_PERCENT)
 
     return new_second
 

@@ -19,7 +19,7 @@ class LineSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `hold_ms`, `music_hold_ms`: the detector is doubted for so long after such a sign.
     """
 
-    steady_steps: int = 6
+    steady_steps: int = 7
     width_steps: int = 6
     min_share: float = 0.6
     min_frames: int = 12

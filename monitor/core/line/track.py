@@ -116,6 +116,16 @@ class Line:
                 step = level + UNSTEADY_MARGIN
                 self.gate = energy_of(min(step, self.loud - GATE_UNDER_LOUD) if spoken else step)
 
+    @property
+    def unquiet(self) -> bool:
+        """It has not been quiet for a second, by now."""
+        return self._unquiet * FRAME_MS >= 1000
+
+    @property
+    def quiet_share(self) -> float:
+        """How much of the time it is under the floor."""
+        return int(self._counts[: self._floor].sum()) / max(1, self._total)
+
     @staticmethod
     def _without(steps: NDArray[np.int64], low: int, before: int) -> int:
         """For how many frames by now no level has been under `low`."""
