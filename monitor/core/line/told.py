@@ -34,7 +34,10 @@ CROWD_SHARE = 0.1
 def kind_of(line: Line, told: str = QUIET) -> str:
     """What sort of line it is by now, after it was `told` to be of another."""
     if line.doubtful:
-        return UNSTEADY if line.unquiet and line.quiet_share < CROWD_SHARE else MUSIC
+        if line.unquiet and line.quiet_share < CROWD_SHARE:
+            return UNSTEADY
+        if line.undipped or told == MUSIC:
+            return MUSIC
     if not line.noise.steady:
         return QUIET
     return COMFORT if line.quiet_share > (COMFORT_LEAST if told == COMFORT else COMFORT_SHARE) else STEADY

@@ -1,6 +1,6 @@
 """The line of one track: its noise, and whether a detector can be believed on it.
 
-Frames are looked at on a grid, ten at a time at first and twenty-five later, so that an answer depends on nothing but
+Frames are looked at on a grid, ten at a time at first and fifty later, so that an answer depends on nothing but
 the audio. The past counts half after twenty seconds.
 """
 
@@ -15,7 +15,7 @@ from monitor.core.line.settings import LineSettings
 from monitor.core.line.steps import BINS, energy_of, level_steps, quantile
 
 LOOK_FIRST, FIRST_LOOKS = 10, 30
-LOOK = 25
+LOOK = 50
 HALVE_AT = 1000
 
 EARLY_FRAMES = 40
@@ -120,6 +120,11 @@ class Line:
     def unquiet(self) -> bool:
         """It has not been quiet for a second, by now."""
         return self._unquiet * FRAME_MS >= 1000
+
+    @property
+    def undipped(self) -> bool:
+        """For longer than a voice goes on without a dip there has been none, by now."""
+        return self._undipped * FRAME_MS >= self._set.no_dip_ms
 
     @property
     def quiet_share(self) -> float:
