@@ -29,6 +29,9 @@ PATIENCE = 4
 """Where a second detector is asked, so many frames wait for each other at least: many tracks are judged together. An
 event may come so much audio after it was known."""
 
+BEFORE_MS = 200
+"""An end is told no further than this behind the last voice (`tail_max_ms`): what was believed by then counts."""
+
 Moment = tuple[int, list[tuple[int, Edge]]]
 """A media time, and the edges known at it as (side, edge); the caller's come first."""
 
@@ -42,7 +45,7 @@ def sure_edge(edge: Edge, belief: Belief) -> Edge:
     """The edge with how sure it is, where it opens or closes a stretch."""
     if edge.kind not in (OPEN, CLOSE):
         return edge
-    begun, known = belief.state_at(edge.at // FRAME_MS - 1), belief.state_at(edge.known // FRAME_MS)
+    begun, known = belief.state_at((edge.at - BEFORE_MS) // FRAME_MS), belief.state_at(edge.known // FRAME_MS)
     if begun == PLAIN:
         begun = ENDED if known == ASKED and edge.doubted else known
     return edge._replace(sure=surety(begun, edge.noise_db))

@@ -7,14 +7,13 @@ the audio. The past counts half after twenty seconds.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from monitor.core.clock import FRAME_MS
 from monitor.core.line.noise import SteadyNoise
 from monitor.core.line.settings import LineSettings
 from monitor.core.line.steps import BINS, energy_of, level_steps, quantile
 
-LOOK_FIRST, FIRST_LOOKS = 10, 30
+LOOK_FIRST, FIRST_LOOKS = 10, 20
 LOOK = 50
 HALVE_AT = 1000
 
@@ -89,8 +88,9 @@ class Line:
         self.loud = self._floor + int(np.searchsorted(over, 0.95 * int(over[-1])))
         spoken = self.loud > self._first
         self.noise.look(self.loud - self._set.under_loud_steps if spoken else self._first, self._counts)
-        self._undipped = self._without(steps, max(self._floor, self.loud - self._set.dip_steps), self._undipped)
-        self._unquiet = self._without(steps, self._floor, self._unquiet)
+        levels: list[int] = steps.tolist()
+        self._undipped = self._without(levels, max(self._floor, self.loud - self._set.dip_steps), self._undipped)
+        self._unquiet = self._without(levels, self._floor, self._unquiet)
         self._unsteady = 0 if 2 * steady > count else self._unsteady + count
         self._judge(count)
 
@@ -132,7 +132,9 @@ class Line:
         return int(self._counts[: self._floor].sum()) / max(1, self._total)
 
     @staticmethod
-    def _without(steps: NDArray[np.int64], low: int, before: int) -> int:
+    def _without(steps: list[int], low: int, before: int) -> int:
         """For how many frames by now no level has been under `low`."""
-        under = np.flatnonzero(steps < low)
-        return len(steps) - 1 - int(under[-1]) if len(under) else before + len(steps)
+        for back, step in enumerate(reversed(steps)):
+            if step < low:
+                return back
+        return before + len(steps)
