@@ -44,6 +44,7 @@ NOTICES: Final[frozenset[str]] = frozenset(
         "judge_unavailable",
         "late_audio",
         "length",
+        "line",
         "mono",
         "no_metadata",
         "one_way_audio",
