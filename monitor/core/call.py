@@ -22,7 +22,7 @@ from monitor.core.feed_health import FeedHealth
 from monitor.core.intake import believed
 from monitor.core.playout import Playout
 from monitor.core.questions import JudgeRequest
-from monitor.core.speech import NewDetector
+from monitor.core.speech import NewDetector, NewSecond
 from monitor.core.telling import Teller
 from monitor.core.timeline import Timeline
 
@@ -30,11 +30,11 @@ LOOK_EVERY_MS = 1000
 
 
 class CallMonitor:
-    """Watches one call. `detector` makes a voice-activity detector for a track of the given rate."""
+    """Watches one call. `detector` makes what hears a track of the given rate, `second` what is asked beside it."""
 
-    def __init__(self, settings: CoreSettings, detector: NewDetector) -> None:
+    def __init__(self, settings: CoreSettings, detector: NewDetector, second: NewSecond | None = None) -> None:
         self.settings = settings
-        self._new_detector = detector
+        self._new_detector, self._new_second = detector, second
         self._timeline = Timeline(settings.timeline, settings.speech)
         self._conversation = Conversation(self._timeline, settings.words, settings.relevancy)
         self._teller = Teller(self._timeline, settings.turn_taking, settings.rules, self._conversation)
@@ -97,7 +97,7 @@ class CallMonitor:
     def _start(self, given: inputs.CallStarted) -> None:
         self._started = given
         tracks = [track for track in inputs.TRACKS if track in given.tracks]
-        self._ear = Ear(tracks, self.settings.speech, self._new_detector, self._conversation.audio)
+        self._ear = Ear(tracks, self.settings.speech, self._new_detector, self._new_second, self._conversation.audio)
         for track in tracks:
             if given.tracks[track].timing == "delivered":
                 self._playout[track] = Playout(given.playout, 8000)
@@ -194,8 +194,7 @@ class CallMonitor:
         self._advance()
 
     def _advance(self, everything: bool = False) -> None:
-        """Once something can follow from it, or `everything` is wanted: release what every track has reached, and say
-        what follows."""
+        """Once something can follow from it, or for `everything`: release what every track has reached; tell of it."""
         ear, teller, reached = self._ear, self._teller, self._ear.reached
         if everything or (reached >= self._hold and not (ear.may_extend and reached < self._wait())):
             for now, edges in ear.moments():
@@ -203,6 +202,8 @@ class CallMonitor:
                     teller.reach(wake, [])
                 if edges or wake == now:
                     teller.reach(now, edges)
+                if now in ear.changes:
+                    teller.line(now, ear.changes.pop(now))
                 if now >= self._next_look:
                     self._look_after(now)
             self._wait()

@@ -125,14 +125,17 @@ class Conversation:
         return None if self.audio is None else self.audio.took.summary(self.audio.lost)
 
     @property
-    def unheard(self) -> int:
-        """How many turns the transcriber could not be asked about."""
-        return 0 if self.audio is None else self.audio.lost
-
-    @property
-    def unplaced(self) -> int:
-        """How many texts found no turn."""
-        return sum(self._words.unplaced.values())
+    def troubles(self) -> list[tuple[str, int, str]]:
+        """What went wrong with words, for notices: kind, how often, in words."""
+        found: list[tuple[str, int, str]] = []
+        if count := sum(self._words.unplaced.values()):
+            many = "1 text belongs" if count == 1 else f"{count} texts belong"
+            found.append(("unplaced_text", count, f"{many} to no turn that was heard"))
+        if self.audio is not None and (count := self.audio.lost):
+            many = "1 turn was" if count == 1 else f"{count} turns were"
+            words = f"{many} not transcribed: the sound was not, or no longer, kept when the turn had ended"
+            found.append(("untranscribed", count, words))
+        return found
 
     def questions(self) -> list[JudgeRequest]:
         """What the judge is to be asked, since the last call."""

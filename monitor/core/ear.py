@@ -9,31 +9,65 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from connectors.inputs import Track
+from monitor.core.belief import Belief
 from monitor.core.clock import FRAME_MS
+from monitor.core.echo_gate import EchoGate
+from monitor.core.edges import CLOSE, OPEN, Edge
 from monitor.core.framing import Framer
 from monitor.core.lockstep import Lane, Lockstep
-from monitor.core.segments import Edge, Segmenter
-from monitor.core.speech import ECHO_FRAMES, VOICED, EchoGate, NewDetector, SpeechSettings, TrackFrames
+from monitor.core.segments import Segmenter
+from monitor.core.speech import DOUBTED, ECHO_FRAMES, VOICED, NewDetector, NewSecond, SpeechSettings
+from monitor.core.sure import ASKED, ENDED, PLAIN, surety
 from monitor.core.tones import ToneFrame, tone_frames
+from monitor.core.track_frames import TrackFrames
 from monitor.core.turn_audio import TurnAudio
 
 MAX_RELEASE = 500
 """Frames released in one go."""
 
+PATIENCE = 4
+"""Where a second detector is asked, so many frames wait for each other at least: many tracks are judged together. An
+event may come so much audio after it was known."""
+
+BEFORE_MS = 200
+"""An end is told no further than this behind the last voice (`tail_max_ms`): what was believed by then counts."""
+
 Moment = tuple[int, list[tuple[int, Edge]]]
 """A media time, and the edges known at it as (side, edge); the caller's come first."""
 
 
+def has_voice(kinds: bytes | bytearray) -> bool:
+    """Is there a frame that may belong to a stretch of speech?"""
+    return VOICED in kinds or DOUBTED in kinds
+
+
+def sure_edge(edge: Edge, belief: Belief) -> Edge:
+    """The edge with how sure it is, where it opens or closes a stretch."""
+    if edge.kind not in (OPEN, CLOSE):
+        return edge
+    begun, known = belief.state_at((edge.at - BEFORE_MS) // FRAME_MS), belief.state_at(edge.known // FRAME_MS)
+    if begun == PLAIN:
+        begun = ENDED if known == ASKED and edge.doubted else known
+    return edge._replace(sure=surety(begun, edge.noise_db))
+
+
 class Ear:
     """Hears the tracks of one call. `tracks`: the ones that exist, the caller first; a side is 0 for the caller, 1 for
-    the agent. `kept`: keeps the sound of turns, where there is a transcriber."""
+    the agent. `second`: makes what is asked where `detector` cannot be believed. `kept`: keeps the sound of turns,
+    where there is a transcriber."""
 
     def __init__(
-        self, tracks: list[Track], settings: SpeechSettings, detector: NewDetector, kept: TurnAudio | None = None
+        self,
+        tracks: list[Track],
+        settings: SpeechSettings,
+        detector: NewDetector,
+        second: NewSecond | None = None,
+        kept: TurnAudio | None = None,
     ) -> None:
         self._settings = settings
         self._kept = kept
         self._new_detector = detector
+        self._new_second = second
         self._sides = {track: 0 if track == "caller" else 1 for track in tracks}
         self.lanes: dict[Track, Lane] = {}
         self._segmenters: dict[Track, Segmenter] = {}
@@ -44,6 +78,8 @@ class Ear:
         self._gate = EchoGate(settings.echo_gate_db, settings.floor_dbfs, 8000)
         self.frame = 0
         """The first frame that has not been released."""
+        self.changes: dict[int, list[tuple[Track, str]]] = {}
+        """What became known of a track's line, in words, by the moment at which it did; taken by whoever tells it."""
         self.may_extend = False
         """The hold ends where a quiet track has not been listened to: it may be longer when it has been."""
 
@@ -53,7 +89,7 @@ class Ear:
         return self.frame * FRAME_MS
 
     def _lay(self, track: Track, rate: int) -> None:
-        frames = TrackFrames(rate, self._settings, self._new_detector(rate))
+        frames = TrackFrames(rate, self._settings, self._new_detector(rate), self._new_second)
 
         def look(first: int, energies: list[int]) -> list[ToneFrame]:
             return tone_frames([frames.audio(k) for k in range(first - 1, first + len(energies))], energies)
@@ -89,10 +125,15 @@ class Ear:
             listened = self.frame
             if idle := segmenter.idle:
                 lane.hear()
-                if VOICED not in lane.frames.kinds:
+                if not has_voice(lane.frames.kinds):
                     listened = lane.frames.horizon
             if listened + segmenter.soonest < frame:
                 frame, self.may_extend = listened + segmenter.soonest, idle
+            soonest = lane.frames.belief.log.soonest
+            if soonest is not None and soonest < frame:
+                frame, self.may_extend = max(soonest, self.frame + 1), False
+        if any(lane.frames.belief.second is not None for _, lane, _ in self._rows):
+            frame = max(frame, self.frame + PATIENCE)
         for lane in self.lanes.values():
             lane.hold = frame
         return frame
@@ -106,13 +147,17 @@ class Ear:
         while count := min([len(lane.frames.kinds) for _, lane, _ in rows], default=0):
             count = min(count, MAX_RELEASE)
             known: dict[int, list[tuple[int, Edge]]] = {}
+            for track, lane in self.lanes.items():
+                for frame, _, words in lane.frames.belief.log.due(self.frame + count):
+                    known.setdefault(frame * FRAME_MS, [])
+                    self.changes.setdefault(frame * FRAME_MS, []).append((track, words))
             for side, lane, segmenter in rows:
                 frames = lane.frames
-                if segmenter.idle and frames.kinds.find(VOICED, 0, count) < 0:
+                if segmenter.idle and not has_voice(frames.kinds[:count]):
                     continue
                 kinds = self._gate.speech(frames, lane.other.frames if lane.other else None, count)
                 for edge in segmenter.feed(self.frame, kinds, frames.energy, ECHO_FRAMES):
-                    known.setdefault(edge.known, []).append((side, edge))
+                    known.setdefault(edge.known, []).append((side, sure_edge(edge, frames.belief)))
             for _, lane, segmenter in rows:
                 lane.frames.drop(count, segmenter.looks_back_to)
             self.frame += count
@@ -123,4 +168,8 @@ class Ear:
 
     def finish(self) -> Moment:
         """The last edges, when everything has been released."""
-        return self.now, [(side, edge) for side, _, segmenter in self._rows for edge in segmenter.finish(self.now)]
+        return self.now, [
+            (side, sure_edge(edge, lane.frames.belief))
+            for side, lane, segmenter in self._rows
+            for edge in segmenter.finish(self.now)
+        ]

@@ -30,9 +30,23 @@ def _turn(event: events.Event, turn: events.Turn) -> dict[str, Any]:
             "interrupted": turn.interrupted,
             "text": turn.text,
         }
+        if turn.sure is not None:
+            out["sure"] = turn.sure
         if turn.after_stall:
             out["after_stall"] = True
     return out
+
+
+def _transition(t: events.Transition) -> dict[str, Any]:
+    out: dict[str, Any] = {
+        "from_turn": t.from_turn,
+        "to_turn": t.to_turn,
+        "kind": t.kind,
+        "gap_seconds": t.gap_seconds,
+        "score": t.score,
+        "final": t.final,
+    }
+    return out if t.sure is None else out | {"sure": t.sure}
 
 
 def _turn_taking(state: events.TurnTaking) -> dict[str, Any]:
@@ -84,17 +98,7 @@ def _body(event: events.Event) -> dict[str, Any]:
         case events.TurnStarted() | events.TurnUpdated() | events.TurnEnded():
             return {"turn": _turn(event, event.turn)}
         case events.TransitionScored(transition=t):
-            return {
-                "transition": {
-                    "from_turn": t.from_turn,
-                    "to_turn": t.to_turn,
-                    "kind": t.kind,
-                    "gap_seconds": t.gap_seconds,
-                    "score": t.score,
-                    "final": t.final,
-                },
-                "turn_taking": _turn_taking(event.turn_taking),
-            }
+            return {"transition": _transition(t), "turn_taking": _turn_taking(event.turn_taking)}
         case events.TransitionWithdrawn():
             return {
                 "transition": {"from_turn": event.from_turn, "to_turn": event.to_turn, "reason": event.reason},

@@ -31,10 +31,9 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """A stretch of talk by one party, as far as it is known.
 
     `index` counts the call's turns from 0 in order of start. `start_ms` is the first voiced frame. `duration_ms` runs
-    to
-    the last voiced frame (None in `turn.started`). The other fields are set when the turn has ended. `after_stall`:
-    what
-    lies between the previous turn and this one is unknown for a second or more, so that no transition is scored there.
+    to the last voiced frame (None in `turn.started`). The other fields are set when it has ended. `after_stall`: what
+    lies between the previous turn and this one is unknown for a second or more: no transition is scored there.
+    `sure`: of turns heard like this one, the share that a labeller has too (`monitor.core.sure`).
     """
 
     index: int
@@ -46,6 +45,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     interrupted: bool = False
     text: str | None = None
     after_stall: bool = False
+    sure: float | None = None
 
     @property
     def start_time(self) -> float:
@@ -64,8 +64,8 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Transition(msgspec.Struct, frozen=True, kw_only=True):
-    """The passing of the floor between two neighbouring turns of different roles. `gap_ms` is negative in an
-    overlap."""
+    """The passing of the floor between two neighbouring turns of different roles. `gap_ms` is negative in an overlap;
+    `sure`: as the less sure of the two turns by then."""
 
     from_turn: int
     to_turn: int
@@ -73,6 +73,7 @@ class Transition(msgspec.Struct, frozen=True, kw_only=True):
     gap_ms: int
     score: float
     final: bool
+    sure: float | None = None
 
     @property
     def gap_seconds(self) -> float:

@@ -8,6 +8,7 @@ forward to the first one in the same way.
 from __future__ import annotations
 
 from array import array
+from math import log10
 
 LOUD_FRAMES = 500
 """The loud level of a stretch comes from its last ten seconds."""
@@ -75,3 +76,7 @@ class Levels:
         while end > earliest and self[end - 1] < loud:
             end -= 1
         return end
+
+    def noise_over(self, noise: int) -> float:
+        """By how many dB a noise of this energy lies over the level that the ends are trimmed at."""
+        return 10 * log10(max(noise, 1) / max(self._loud(), 1.0))

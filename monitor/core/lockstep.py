@@ -10,7 +10,7 @@ from __future__ import annotations
 from connectors.inputs import Track
 from monitor.core.clock import FRAME_MS
 from monitor.core.framing import Framer
-from monitor.core.speech import TrackFrames
+from monitor.core.track_frames import TrackFrames
 from monitor.core.turn_audio import TrackAudio
 
 MAX_LEAD_FRAMES = 10 * 60 * 1000 // FRAME_MS
@@ -25,16 +25,18 @@ class Lane:
     for a transcriber, if there is one.
 
     `hold`: the frame up to which nothing follows from what the tracks bring, whatever it is: their audio may wait.
-    `other`: the lane of the other track, if there is one.
+    `other`: the lane of the other track, if there is one. `offered`: the frame up to which the second detector has been
+    given the audio, or will have been by then.
     """
 
-    __slots__ = ("framer", "frames", "hold", "kept", "other")
+    __slots__ = ("framer", "frames", "hold", "kept", "offered", "other")
 
     def __init__(self, framer: Framer, frames: TrackFrames, kept: TrackAudio | None = None) -> None:
         self.framer = framer
         self.frames = frames
         self.kept = kept
         self.hold = 0
+        self.offered = 0
         self.other: Lane | None = None
 
     def keep(self, at: int, pcm: bytes, rate: int) -> bool:
@@ -45,7 +47,13 @@ class Lane:
             other = self.other
             if other is None or other.framer.next >= hold or framer.next >= hold + MAX_UNHEARD_FRAMES:
                 return False
-        return rate == framer.rate and framer.follows(at, pcm)
+        if rate != framer.rate or not framer.follows(at, pcm):
+            return False
+        second = self.frames.belief.second
+        if second is not None and self.offered == framer.next - 1:
+            second.offer(pcm)
+            self.offered = framer.next
+        return True
 
     def audio(self, at: int, pcm: bytes) -> None:
         """A piece of the track: s16le samples from `at` ms on."""
@@ -58,6 +66,7 @@ class Lane:
     def hear(self) -> None:
         """Let the detector hear every frame that has been completed."""
         if self.framer.next > self.frames.horizon:
+            self.offered = self.framer.next
             for block in self.framer.take():
                 self.frames.hear(block)
                 if self.kept is not None:

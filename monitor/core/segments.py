@@ -6,21 +6,24 @@
 | candidate | counter +20; sure: `OPEN`, back-dated | counter -20; at 0: `FALL` | stays; after 300 ms as another |
 | open | voiced to here; `RESUME` after a lull | `LULL`; after 200 ms: `CLOSE` | not counted for 300 ms |
 
-A candidate is sure when its counter has been at 60 ms, it is 100 ms long and it is no tone.
+A candidate is sure when its counter has been at 60 ms, it is 100 ms long and it is no tone. A doubted frame makes a
+candidate as a speech frame does, but at least one speech frame makes it sure; to an open stretch it is as another.
 Each edge says when it was known. A frame of nothing but zeros is taken as lost for as long as a loss lasts (300 ms),
 then as silence.
 
-Both ends are trimmed by level (`monitor.core.levels`). A start that has been told is never moved again.
+Both ends are trimmed by level (`monitor.core.levels`). A voice that dies away under noise is lost before it ends: its
+end is told later, by so much for each dB of noise over the level of the trim. A start that has been told is never moved
+again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from monitor.core.clock import FRAME_MS
+from monitor.core.edges import CLOSE, FALL, LULL, OPEN, RESUME, RISE, Edge
 from monitor.core.levels import Levels
-from monitor.core.speech import SILENT, UNKNOWN, VOICED, ZERO, SpeechSettings
+from monitor.core.speech import DOUBTED, SILENT, UNKNOWN, VOICED, ZERO, SpeechSettings
 from monitor.core.tones import ToneFrame, ToneGuard
 
 NEVER = 1 << 60
@@ -30,23 +33,14 @@ TONE_FRAMES_BACK = 6
 MAX_CANDIDATE_FRAMES = 15
 """A candidate that has not opened after 300 ms begins anew: nothing may hold the timeline back for longer."""
 
+SLIDE_FRAMES = 5
+"""A candidate that is only doubted keeps its last 200 to 300 ms: so far back may a voice begin, once it is sure."""
 
-class Edge(NamedTuple):
-    """Something that happened to a track's speech. `known`: the media time (ms) at which it could be said. `at`: rise
-    and open: where the stretch begins; lull and close: where its voice ended. `stall`: a close for want of audio."""
-
-    known: int
-    kind: str
-    at: int
-    stall: bool = False
-
+TAIL_UNDER_DB = 27.0
+"""What is louder than this over the level of the trim is another sound, not the noise that a voice dies away in."""
 
 VOICES = bytes([VOICED])
-
-RISE, FALL, OPEN, LULL, RESUME, CLOSE = "rise", "fall", "open", "lull", "resume", "close"
-
-LookAt = Callable[[int, list[int]], list[ToneFrame]]
-"""(first frame, energies) -> what the tone guard makes of these frames."""
+LookAt = Callable[[int, list[int]], list[ToneFrame]]  # (first frame, energies) -> what the tone guard makes of them
 
 
 class Segmenter:
@@ -70,6 +64,9 @@ class Segmenter:
         self._looked = 0  # the guard has seen every frame before this one
         self._reached = False  # a candidate that was voiced for long enough to open
         self._tone = False  # ... and was found to be a tone
+        self._sure = False  # not every frame of it is doubted
+        self._tail, self._tail_most = settings.tail_ms_per_db, settings.tail_max_ms
+        self._after: list[tuple[int, bool]] = []  # since its last speech frame: energies, and what was doubted
 
     @property
     def idle(self) -> bool:
@@ -103,7 +100,7 @@ class Segmenter:
                 at = until
                 continue
             if not self._counter and not self._open:
-                at = kinds.find(VOICED, at)
+                at = min([k for k in (kinds.find(VOICED, at), kinds.find(DOUBTED, at)) if k >= 0], default=-1)
                 if at < 0:
                     break
             self._frame(first + at, kinds[at], energy[at + offset], edges)
@@ -117,20 +114,29 @@ class Segmenter:
             edges.append(Edge(known, RESUME, known))
             self._silent = self._lost = 0
         self._levels.extend(energy)
+        self._after.clear()
         self._last = until
 
     def _frame(self, k: int, kind: int, energy: int, edges: list[Edge]) -> None:
         known = (k + 1) * FRAME_MS
-        if kind == VOICED:
+        doubted = self._open and kind == DOUBTED
+        kind = SILENT if doubted else kind
+        if kind in (VOICED, DOUBTED):
             if not self._counter:
                 self._begin(k)
                 edges.append(Edge(known, RISE, k * FRAME_MS))
             self._levels.add(energy)
             self._last, self._silent, self._lost = k + 1, 0, 0
-            self._counter = min(self._counter + FRAME_MS, 1000)
-            self._candidate(k, known, edges)
+            self._counter = min(self._counter + FRAME_MS, MAX_CANDIDATE_FRAMES * FRAME_MS)
+            self._after.clear()
+            self._sure = self._sure or kind == VOICED
+            if self._sure:
+                self._candidate(k, known, edges)
+            elif k + 1 - self._start >= MAX_CANDIDATE_FRAMES:
+                self._slide(known, edges)
             return
         self._levels.add(0)
+        self._after.append((energy, doubted))
         if kind != SILENT and self._lost < self._lost_max:
             first_gap = not (self._silent + self._lost)
             self._lost += 1
@@ -156,12 +162,18 @@ class Segmenter:
             self._counter = 0
             edges.append(Edge(known, FALL, known))
 
+    def _slide(self, known: int, edges: list[Edge]) -> None:
+        self._start = self._looked = self._start + SLIDE_FRAMES
+        self._levels.drop(SLIDE_FRAMES)
+        edges.append(Edge(known, RISE, self._start * FRAME_MS))
+
     def _begin(self, k: int) -> None:
         self._start = self._looked = k
         self._levels = Levels(k, *self._trim)
         self._guard = ToneGuard()
-        self._reached = self._tone = False
+        self._reached = self._tone = self._sure = False
         self._silent = self._lost = 0
+        self._after.clear()
 
     def _candidate(self, k: int, known: int, edges: list[Edge]) -> None:
         """A speech frame more for a candidate: does it open?"""
@@ -210,7 +222,7 @@ class Segmenter:
         """A candidate's voice has ended before it was sure. What was too short or a tone falls; a word stands."""
         self._listen(self._last)
         long = (self._last - self._start) * FRAME_MS >= self._shortest
-        if long and self._reached and not self._tone and not self._guard.is_tone():
+        if long and self._sure and self._reached and not self._tone and not self._guard.is_tone():
             self._opened(known, edges)
             edges.append(self._closed(known, stall=False))
             return
@@ -220,9 +232,13 @@ class Segmenter:
 
     def _closed(self, known: int, *, stall: bool) -> Edge:
         end = self._levels.end(self._last, self._start + self._shortest // FRAME_MS)
+        last = end * FRAME_MS
+        over = self._levels.noise_over(sorted(self._after)[len(self._after) // 2][0]) if self._after else 0.0
+        over = over if 0 < over < TAIL_UNDER_DB else 0.0
+        last = min(known, last + min(self._tail_most, round(self._tail * over)))
         self._open, self._counter = False, 0
         self._levels = Levels(0, *self._trim)
-        return Edge(known, CLOSE, end * FRAME_MS, stall)
+        return Edge(known, CLOSE, last, stall, over, 2 * sum(doubted for _, doubted in self._after) > len(self._after))
 
     def finish(self, known: int) -> list[Edge]:
         """The track ends here: what is open closes, and a candidate that is long enough stands."""

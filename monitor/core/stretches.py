@@ -10,7 +10,7 @@ A stretch that goes on has been voiced to `voiced` at least, less what the trim 
 
 from __future__ import annotations
 
-from monitor.core.segments import CLOSE, FALL, LULL, OPEN, RESUME, RISE, Edge
+from monitor.core.edges import CLOSE, FALL, LULL, OPEN, RESUME, RISE, Edge
 
 FAR = 1 << 60
 """Later than any media time: the watermark of a track that has ended."""
@@ -26,7 +26,7 @@ LEAD_MS = 200
 class Stretch:
     """Speech of one side. `end`: its last voice; while it is open (`closed` false) the least it can be."""
 
-    __slots__ = ("at_end", "closed", "end", "group", "placed", "side", "stall", "start", "turn")
+    __slots__ = ("at_end", "closed", "end", "group", "placed", "side", "stall", "start", "sure", "turn")
 
     def __init__(self, side: int, start: int, group: Group) -> None:
         self.side = side
@@ -34,6 +34,7 @@ class Stretch:
         self.end = start
         self.closed = False
         self.stall = False
+        self.sure = 1.0
         self.at_end = False  # it went on when the call ended
         self.group = group
         self.placed = False  # it is decided whether it begins a turn
@@ -43,18 +44,23 @@ class Stretch:
 class LiveTurn:
     """A turn that has been announced. `fate`: as its group's; `current`: its last stretch so far."""
 
-    __slots__ = ("after_stall", "current", "ended", "fate", "index", "side", "start", "told_until", "yielded")
+    __slots__ = ("after_stall", "current", "ended", "fate", "first", "index", "side", "start", "told_until", "yielded")
 
     def __init__(self, index: int, stretch: Stretch, after_stall: bool) -> None:
         self.index = index
         self.side = stretch.side
         self.start = stretch.start
-        self.current = stretch
+        self.first = self.current = stretch
         self.fate: bool | None = None
         self.ended = False
         self.after_stall = after_stall
         self.told_until = stretch.start
         self.yielded = False
+
+    @property
+    def sure(self) -> float:
+        """How sure its start and its end are by now, 0 to 1."""
+        return min(self.first.sure, self.current.sure)
 
     @property
     def end(self) -> int:
@@ -121,16 +127,18 @@ class Side:
         elif edge.kind == RESUME:
             self.lull = None
         elif edge.kind == OPEN:
-            return self._opened(edge.at)
+            return self._opened(edge)
         elif edge.kind == CLOSE and self.open is not None:
             stretch, self.open = self.open, None
             stretch.end = max(edge.at, stretch.start)
             stretch.closed, stretch.stall = True, edge.stall
+            stretch.sure = min(stretch.sure, edge.sure)
             self.lull = None
             return stretch
         return None
 
-    def _opened(self, start: int) -> Stretch:
+    def _opened(self, edge: Edge) -> Stretch:
+        start = edge.at
         self.candidate = None
         self.lull = None
         if self.group is None or start - self.group.end >= self._join:
@@ -138,6 +146,7 @@ class Side:
                 self.group.closed = True
             self.group = Group(self.number)
         stretch = Stretch(self.number, start, self.group)
+        stretch.sure = edge.sure
         self.group.stretches.append(stretch)
         self.open = stretch
         self.stretches.append(stretch)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from connectors import inputs
 from monitor.core import events
 from monitor.core.clock import Span
 from monitor.core.conversation import Conversation
+from monitor.core.edges import Edge
 from monitor.core.measures.panel import Panel
 from monitor.core.measures.turn_taking import turn_taking_summary
 from monitor.core.relevancy import Happening
 from monitor.core.rules.board import RuleBoard
 from monitor.core.rules.moment import Moment, moment_of
 from monitor.core.rules.settings import RulesSettings
-from monitor.core.segments import Edge
+from monitor.core.sure import SureScore
 from monitor.core.timeline import Timeline, Told
 from monitor.core.transitions import Passing, Transitions, Withdrawn
 from monitor.core.turn_taking import PlainScore, RunningScore, TurnTakingSettings
@@ -33,6 +36,7 @@ class Teller:
         self._settings = settings
         self._transitions = Transitions(timeline, settings.count_backchannels)
         self.score = RunningScore()
+        self._sure = SureScore()
         self._plain = PlainScore()
         self._panel = Panel(())
         self._rules_settings = rules
@@ -58,10 +62,8 @@ class Teller:
         tracks = tuple(track for track in inputs.TRACKS if track in given.tracks)
         self._panel = Panel(tracks)
         self._rules = RuleBoard(self._rules_settings, given.call, tracks, self._panel)
-        shown: dict[str, Any] = dict.fromkeys(inputs.TRACKS)
-        for track in tracks:
-            form = given.tracks[track]
-            shown[track] = {"encoding": form.encoding, "sample_rate": form.sample_rate}
+        forms = {track: given.tracks.get(track) for track in inputs.TRACKS}
+        shown = {t: form and {"encoding": form.encoding, "sample_rate": form.sample_rate} for t, form in forms.items()}
         self._emit(
             events.CallStarted,
             0,
@@ -161,11 +163,11 @@ class Teller:
             )
             return
         before, after = self._turns[change.from_turn], self._turns[change.to_turn]
-        transition = self.score.set(
-            before.index, after.index, change.kind, change.gap_ms, change.final, to_role=after.role
-        )
+        found = self.score.set(before.index, after.index, change.kind, change.gap_ms, change.final, to_role=after.role)
+        transition = msgspec.structs.replace(found, sure=change.sure)
         self._emit(events.TransitionScored, change.at, transition=transition, turn_taking=self.score.turn_taking)
         if change.final:
+            self._sure.add(transition.score, change.sure)
             self._panel.transition(transition, before, after)
             self._rules.transition(transition, before, after)
 
@@ -182,18 +184,19 @@ class Teller:
         self.tell(self._conversation.close(now))
         self._last = moment_of(self._timeline, self._known)
         self.look()
-        if count := self._conversation.unplaced:
-            many = "1 text belongs" if count == 1 else f"{count} texts belong"
-            self.notice("unplaced_text", None, count, f"{many} to no turn that was heard", now)
-        if count := self._conversation.unheard:
-            many = "1 turn was" if count == 1 else f"{count} turns were"
-            words = f"{many} not transcribed: the sound was not, or no longer, kept when the turn had ended"
-            self.notice("untranscribed", None, count, words, now)
+        for kind, count, words in self._conversation.troubles:
+            self.notice(kind, None, count, words, now)
 
     def notice(self, kind: str, track: str | None, count: int, message: str, at: int) -> None:
         """Something about the feed itself."""
         self.notices[kind] = self.notices.get(kind, 0) + count
         self._emit(events.Notice, at, kind=kind, track=track, count=count, message=message)
+
+    def line(self, now: int, changes: list[tuple[inputs.Track, str]]) -> None:
+        """What has become known of the tracks' lines."""
+        self.known(now)
+        for track, words in changes:
+            self.notice("line", track, 1, f"the {track}'s line {words}", now)
 
     def unknown(self, track: inputs.Track, start: int, until: int) -> None:
         """What `track` held in [`start`, `until`) is not known."""
@@ -209,11 +212,10 @@ class Teller:
 
     def status(self, now: int) -> dict[str, Any]:
         """What a screen shows of it: see `Status`."""
-        score = self.score
         return {
             "waiting_ms": self._panel.waiting_ms(now),
-            "score": score.score,
-            "transitions": score.transitions,
+            "score": self.score.score,
+            "transitions": self.score.transitions,
             "alerts": self._rules.open,
         }
 
@@ -231,7 +233,7 @@ class Teller:
             "duration": end / 1000,
             "turns": dict(self._counts),
             "talk": found.pop("talk"),
-            "turn_taking": turn_taking_summary(self.score, self._plain, self._settings),
+            "turn_taking": turn_taking_summary(self.score, self._plain, self._settings) | {"sure": self._sure.summary},
             **found,
             "relevancy": self._conversation.summary,
             "transcription": self._conversation.transcription,

@@ -13,10 +13,10 @@ from typing import NamedTuple
 import msgspec
 
 from monitor.core.clock import FRAME_MS, Span
+from monitor.core.edges import Edge
 from monitor.core.events import EndedBy, Role, Turn
 from monitor.core.giving_way import GivingWay, TimelineSettings
 from monitor.core.placing import Placing
-from monitor.core.segments import Edge
 from monitor.core.speech import SpeechSettings
 from monitor.core.stretches import KEPT_MS, LiveTurn, Side, Stretch, is_backchannel
 from monitor.core.waking import grid_end, next_wake
@@ -205,7 +205,7 @@ class Timeline:
             why = "stall"
         turn.yielded = turn.yielded or (turn.fate is False and self._giving_way.found(turn, self.turns, self.now))
         told = self.snapshot(turn, turn.end - turn.start)
-        return msgspec.structs.replace(told, ended_by=why)
+        return msgspec.structs.replace(told, ended_by=why, sure=turn.sure)
 
     def _update(self, now: int) -> None:
         every = self._set.update_every_ms

@@ -18,7 +18,8 @@ from monitor.core.turn_taking import transition_kind
 
 
 class Passing(NamedTuple):
-    """A transition as it stands. `gap_ms` is negative in an overlap; `at` is the later turn's start."""
+    """A transition as it stands. `gap_ms` is negative in an overlap; `at` is the later turn's start; `sure` as the less
+    sure of the two turns."""
 
     from_turn: int
     to_turn: int
@@ -26,6 +27,7 @@ class Passing(NamedTuple):
     gap_ms: int
     final: bool
     at: int
+    sure: float = 1.0
 
 
 class Withdrawn(NamedTuple):
@@ -83,7 +85,15 @@ class Transitions:
         if not a.current.closed:
             end = max(end, self._timeline.sides[a.side].voiced(self._timeline.now))
         gap = b.start - end
-        return Passing(a.index, b.index, transition_kind(ROLES[a.side], ROLES[b.side], gap), gap, final, b.start)
+        return Passing(
+            a.index,
+            b.index,
+            transition_kind(ROLES[a.side], ROLES[b.side], gap),
+            gap,
+            final,
+            b.start,
+            min(a.sure, b.sure),
+        )
 
     def _drop(self) -> None:
         """Turns from the front that have ended and whose transition to the next is final, or never will be."""

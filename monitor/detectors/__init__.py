@@ -34,6 +34,7 @@ class DetectorUnavailable(Exception):
 DETECTORS = {
     "webrtc": "monitor.detectors.webrtc:WebRtcDetector",
     "energy": "monitor.detectors.energy:EnergyDetector",
+    "silero": "monitor.detectors.silero:SileroDetector",
 }
 
 

@@ -24,7 +24,7 @@ from monitor.config import Config
 from monitor.core.call import CoreSettings, Status
 from monitor.core.events import Cause, Event
 from monitor.runtime.call_names import CallNames
-from monitor.runtime.hearing import DETECTOR, CallMonitor
+from monitor.runtime.hearing import CallMonitor, detectors
 from monitor.runtime.inbox import Bounds, Inbox
 from monitor.runtime.inquiry import Bench, bench_for
 from monitor.runtime.listener import Core, Listener, NewTape
@@ -42,11 +42,14 @@ PACED_PIECE_MS = 40
 """How much of each track is handed on at a time when a recording is watched at the speed of the call."""
 
 
-def tapes_in(folder: str | PathLike[str] | None, settings: CoreSettings) -> NewTape | None:
-    """What makes the tape of each call in `folder`; None where no tape is wanted."""
+def tapes_in(
+    folder: str | PathLike[str] | None, settings: CoreSettings, heard_with: str | None = None
+) -> NewTape | None:
+    """What makes the tape of each call in `folder`; None where no tape is wanted. `heard_with`: the detectors; the
+    installed ones if None."""
     if folder is None:
         return None
-    header = Header(program_version(), DETECTOR, msgspec.to_builtins(settings))
+    header = Header(program_version(), heard_with or detectors(settings), msgspec.to_builtins(settings))
     return lambda call: TapeWriter(Path(folder), call, header)
 
 
@@ -185,11 +188,12 @@ def watch(
             options = msgspec.structs.replace(options, piece_ms=PACED_PIECE_MS)
         source = open_source(source, options)
     replay = isinstance(source, Tape)
+    heard_with = source.header.detector if isinstance(source, Tape) else None
     settings = source.settings(CoreSettings) if isinstance(source, Tape) else (config or Config()).core
     own = bench_for(config or Config()) if bench is None and not replay else None
     listener = Listener(
-        new_core(settings),
-        tapes_in(tape_dir, settings),
+        CallMonitor(settings, heard_with=heard_with) if new_core is CallMonitor else new_core(settings),
+        tapes_in(tape_dir, settings, heard_with),
         bench=None if replay else bench or own,
         stands_still=not source.live and (speed is None or speed > 1),
         replay=replay,

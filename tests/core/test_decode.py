@@ -37,6 +37,7 @@ turns = st.builds(
     interrupted=st.booleans(),
     text=maybe | texts,
     after_stall=st.booleans(),
+    sure=maybe | scores,
 )
 running = st.builds(events.TurnTaking, maybe | scores, counts)
 relevancy = st.builds(events.Relevancy, maybe | scores, maybe | counts, counts, counts, counts)
@@ -80,6 +81,7 @@ BODIES: dict[type[Event], dict[str, Any]] = {
             gap_ms=st.integers(-(10**9), 10**9),
             score=scores,
             final=st.booleans(),
+            sure=maybe | scores,
         ),
         "turn_taking": running,
     },

@@ -31,7 +31,17 @@ async def test_the_swap_turns_the_agents_overlap_into_a_barge_in(how: str, tmp_p
     """B41: the same audio with the channels the other way round."""
     path = save(tmp_path / "call.wav", TALK)
     if how == "--channels":
-        done = run("watch", f"wav:{path}", "--channels", "agent,caller", "--speed", "max", "--json")
+        done = run(
+            "watch",
+            f"wav:{path}",
+            "--channels",
+            "agent,caller",
+            "--speed",
+            "max",
+            "--json",
+            "--set",
+            "speech.detector=webrtc",
+        )
         told = lines(done.stdout)
         check_stream(told)
         kinds = told[-1]["summary"]["turn_taking"]["kinds"]

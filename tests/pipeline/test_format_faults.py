@@ -181,7 +181,7 @@ def test_a_recording_whose_header_lies_is_watched_whole(content: bytes, warned: 
     """B33: through the program. `tests/connectors/recordings/test_wav_headers.py` has every header there is."""
     path = tmp_path / "call.wav"
     path.write_bytes(content)
-    done = run("watch", f"wav:{path}", "--speed", "max", "--json")
+    done = run("watch", f"wav:{path}", "--speed", "max", "--json", "--set", "speech.detector=webrtc")
     told = lines(done.stdout)
     check_stream(told)
     assert (done.returncode, done.stderr) == (0, b"")

@@ -37,7 +37,7 @@ def test_a_caller_whose_frames_stop_is_not_speaking_for_ever() -> None:
     assert_closed_in_time(events)
     assert [(t.role, t.ended_by) for t in ended_turns(events)] == [("user", "silence"), ("assistant", "silence")]
     assert live(events).summary["talk"]["user"] == about(1.5, 0.1)
-    assert notices(events) == {}
+    assert notices(events, "caller") == {}
 
 
 def test_a_caller_whose_frames_are_lost_is_not_speaking_for_ever() -> None:

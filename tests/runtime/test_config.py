@@ -144,12 +144,10 @@ def test_a_connector_has_a_section_of_its_own(tmp_path: Path) -> None:
 
 
 def test_a_group_within_a_section_keeps_what_is_not_given(tmp_path: Path) -> None:
-    default = Config().speech.background
+    default = Config().speech.line
     assert default is not None
-    config = load(
-        toml(tmp_path, "[speech.background]\nmin_share = 0.3\n"), {"TURNWATCH_SPEECH__BACKGROUND__MIN_FRAMES": "7"}
-    )
-    assert config.speech.background == msgspec.structs.replace(default, min_share=0.3, min_frames=7)
-    assert load(assignments=["speech.background=null"]).speech.background is None
-    with pytest.raises(ConfigError, match=r"did you mean speech\.background\.min_share"):
-        load(assignments=["speech.background.minshare=1"])
+    config = load(toml(tmp_path, "[speech.line]\nmin_share = 0.3\n"), {"TURNWATCH_SPEECH__LINE__MIN_FRAMES": "7"})
+    assert config.speech.line == msgspec.structs.replace(default, min_share=0.3, min_frames=7)
+    assert load(assignments=["speech.line=null"]).speech.line is None
+    with pytest.raises(ConfigError, match=r"did you mean speech\.line\.min_share"):
+        load(assignments=["speech.line.minshare=1"])

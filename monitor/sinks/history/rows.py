@@ -72,7 +72,8 @@ def write(file: sqlite3.Connection, run: Run, event: events.Event, whole: Whole 
         case events.TurnText():
             _text(file, row, event.turn.index, event.turn.role, event.text, event.seq)
         case events.TransitionScored(transition=one):
-            rest = {"kind": one.kind, "gap_ms": one.gap_ms, "score": one.score, "final": one.final, "seq": event.seq}
+            own = ("kind", "gap_ms", "score", "final", "sure")
+            rest = {**{key: getattr(one, key) for key in own}, "seq": event.seq}
             _transition(file, run, (one.from_turn, one.to_turn), event, rest)
         case events.TransitionWithdrawn():
             rest = {"withdrawn": event.reason, "withdrawn_seq": event.seq}
@@ -104,6 +105,7 @@ def _turn(file: sqlite3.Connection, row: int, event: _TurnEvent) -> None:
         "backchannel": turn.backchannel,
         "interrupted": turn.interrupted,
         "after_stall": turn.after_stall,
+        "sure": turn.sure,
         "seq": event.seq,
     }
     _upsert(file, "turns", {"run": row, "turn": turn.index}, rest, "seq")

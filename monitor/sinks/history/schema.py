@@ -35,11 +35,11 @@ CREATE INDEX calls_by_touch ON calls (touched_at);
 CREATE TABLE turns (
     run INTEGER NOT NULL, turn INTEGER NOT NULL, role TEXT, start_ms INTEGER, duration_ms INTEGER, ended_by TEXT,
     backchannel INTEGER NOT NULL DEFAULT 0, interrupted INTEGER NOT NULL DEFAULT 0,
-    after_stall INTEGER NOT NULL DEFAULT 0, text TEXT, seq INTEGER NOT NULL DEFAULT -1,
+    after_stall INTEGER NOT NULL DEFAULT 0, sure REAL, text TEXT, seq INTEGER NOT NULL DEFAULT -1,
     text_seq INTEGER NOT NULL DEFAULT -1, PRIMARY KEY (run, turn));
 CREATE TABLE transitions (
     run INTEGER NOT NULL, from_turn INTEGER NOT NULL, to_turn INTEGER NOT NULL, kind TEXT, gap_ms INTEGER, score REAL,
-    final INTEGER NOT NULL DEFAULT 0, withdrawn TEXT, seq INTEGER NOT NULL DEFAULT -1,
+    final INTEGER NOT NULL DEFAULT 0, sure REAL, withdrawn TEXT, seq INTEGER NOT NULL DEFAULT -1,
     withdrawn_seq INTEGER NOT NULL DEFAULT -1, PRIMARY KEY (run, from_turn, to_turn)) WITHOUT ROWID;
 CREATE TABLE verdicts (
     run INTEGER NOT NULL, seq INTEGER NOT NULL, at_ms INTEGER NOT NULL, turns TEXT NOT NULL, verdict TEXT, score REAL,

@@ -45,6 +45,7 @@ NOTICES: Final[frozenset[str]] = frozenset(
         "judge_unavailable",
         "late_audio",
         "length",
+        "line",
         "mono",
         "monitor_lost",
         "monitor_online",

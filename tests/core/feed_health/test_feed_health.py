@@ -9,7 +9,8 @@ from connectors.inputs import TRACKS
 from monitor.core.feed_health import TELL_EVERY_MS, FeedHealth
 from monitor.core.framing import Framer
 from monitor.core.lockstep import Lane
-from monitor.core.speech import SpeechSettings, TrackFrames
+from monitor.core.speech import SpeechSettings
+from monitor.core.track_frames import TrackFrames
 from tests.builders import call, even, noise, of, sound, speech, started, watch
 
 

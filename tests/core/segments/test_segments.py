@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.core.segments import Edge, Segmenter
+from monitor.core.edges import Edge
+from monitor.core.segments import Segmenter
 from monitor.core.speech import SILENT, UNKNOWN, VOICED, ZERO, SpeechSettings
 from monitor.core.tones import ToneFrame
 

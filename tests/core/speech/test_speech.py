@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from monitor.core.echo_gate import EchoGate
 from monitor.core.framing import Block
-from monitor.core.speech import SILENT, UNKNOWN, VOICED, ZERO, EchoGate, SpeechSettings, TrackFrames, frame_energies
+from monitor.core.speech import DOUBTED, SILENT, UNKNOWN, VOICED, ZERO, SpeechSettings, frame_energies
+from monitor.core.track_frames import TrackFrames
 from tests.builders import noise
 
-BELIEVING = SpeechSettings(warmup_ms=0, background=None)
+BELIEVING = SpeechSettings(warmup_ms=0, line=None)
 NEVER = 1 << 60
 
 
@@ -52,12 +54,12 @@ def test_what_lies_under_the_floor_is_not_believed() -> None:
 
 
 def test_the_first_200_ms_of_a_track_are_not_believed() -> None:
-    settings = SpeechSettings(background=None)
+    settings = SpeechSettings(line=None)
     assert list(track(level(-20, 12), settings).kinds) == [SILENT] * 10 + [VOICED] * 2
 
 
 def test_silence_at_the_start_of_a_track_counts_as_warming_up() -> None:
-    frames = TrackFrames(8000, SpeechSettings(background=None), Says())
+    frames = TrackFrames(8000, SpeechSettings(line=None), Says())
     frames.hear(Block(0, 8, None))
     frames.hear(Block(8, 4, level(-20, 4)))
     assert list(frames.kinds) == [ZERO] * 8 + [SILENT] * 2 + [VOICED] * 2
@@ -164,3 +166,53 @@ def test_audio_is_kept_as_far_back_as_it_is_needed() -> None:
 
 def test_the_floor_is_55_db_under_full_scale() -> None:
     assert sqrt(frame_energies(level(-55), 160)[0] / 160) / 32768 == pytest.approx(10 ** (-55 / 20), rel=0.01)
+
+
+class Hears(Says):
+    """A second detector that hears a voice in these frames only."""
+
+    def offer(self, pcm: bytes) -> None:
+        """Nothing is worked out ahead."""
+
+    def voiced(self, pcm: bytes) -> bytes:
+        count = len(pcm) // 320
+        told = self.answers[self.frames : self.frames + count].ljust(count, b"\x00")
+        self.frames += count
+        return told
+
+
+def heard_by_both(pcm: bytes, second: bytes) -> list[int]:
+    settings = SpeechSettings(warmup_ms=0, detector="silero")
+    frames = TrackFrames(8000, settings, Says(), lambda rate: Hears(second))
+    frames.hear(Block(0, len(pcm) // 320, pcm))
+    return list(frames.kinds)
+
+
+def test_what_the_second_detector_has_not_heard_for_three_frames_is_doubted() -> None:
+    second = bytes([0, 0, 1, 0, 0, 0, 0])
+    assert heard_by_both(level(-20, 7), second) == [DOUBTED] * 2 + [VOICED] * 3 + [DOUBTED] * 2
+
+
+def test_what_neither_detector_takes_for_a_voice_is_silence() -> None:
+    assert heard_by_both(level(-60, 3), bytes(3)) == [SILENT] * 3
+
+
+def test_an_echo_that_is_doubted_is_an_echo_all_the_same() -> None:
+    own = TrackFrames(8000, SpeechSettings(warmup_ms=0, detector="silero"), Says(), lambda rate: Hears())
+    own.hear(Block(0, 4, level(-45, 4)))
+    assert list(EchoGate(18.0, -55.0, 8000).speech(own, track(level(-20, 4)), 4)) == [SILENT] * 4
+
+
+@pytest.mark.parametrize("detector", ["auto", "webrtc"])
+def test_a_second_detector_is_not_asked_on_a_clean_line(detector: str) -> None:
+    frames = TrackFrames(8000, SpeechSettings(detector=detector), Says(), lambda rate: 1 // 0)  # type: ignore[arg-type]
+    frames.hear(Block(0, 200, b"".join(level(-60 + 20 * (k % 3), 1) for k in range(200))))
+    assert frames.belief.second is None
+
+
+def test_under_the_noise_of_the_line_nothing_is_a_voice_but_a_voice_that_dies_away() -> None:
+    frames = TrackFrames(8000, SpeechSettings(), Says())
+    frames.hear(Block(0, 40, level(-45, 40)))
+    said = level(-20, 4) + level(-44) + level(-48) + level(-44, 3)
+    frames.hear(Block(40, 9, said))
+    assert list(frames.kinds[40:]) == [VOICED] * 6 + [SILENT] * 3

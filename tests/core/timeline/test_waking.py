@@ -7,8 +7,8 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from monitor.core.edges import Edge
 from monitor.core.giving_way import TimelineSettings
-from monitor.core.segments import Edge
 from monitor.core.speech import SpeechSettings
 from monitor.core.timeline import Timeline, Told
 

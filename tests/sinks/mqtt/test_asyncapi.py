@@ -35,12 +35,14 @@ WHOLE_TURN = Turn(
     interrupted=True,
     text="yes",
     after_stall=True,
+    sure=0.98,
 )
 STATE = events.TurnTaking(None, 0)
 RELEVANCY = events.Relevancy(0.5, 1, 2, 3, 4)
 UNKNOWN = events.Relevancy(None, None, 0, 0, 0)
 AT: dict[str, Any] = {"call": "c", "seq": 0, "at_ms": 1, "known_at_ms": 2}
 TRANSITION = events.Transition(from_turn=1, to_turn=2, kind="user_barge_in", gap_ms=-120, score=0.5, final=True)
+SURE = msgspec.structs.replace(TRANSITION, sure=0.95)
 
 SAMPLES: list[Event] = [
     started(),
@@ -58,6 +60,7 @@ SAMPLES: list[Event] = [
     events.TurnEnded(**AT, turn=WHOLE_TURN),
     events.TurnText(**AT, turn=TURN, text="hello", reason="correction"),
     events.TransitionScored(**AT, transition=TRANSITION, turn_taking=STATE),
+    events.TransitionScored(**AT, transition=SURE, turn_taking=STATE),
     events.TransitionWithdrawn(**AT, from_turn=1, to_turn=2, reason="backchannel", turn_taking=STATE),
     events.RelevancyJudged(
         **AT, turn=TURN, verdict="no", reason="r", window=(0, 1), batch=1, judge="j", relevancy=RELEVANCY
