@@ -12,7 +12,7 @@ from monitor.judges import JudgeAnswer, JudgeFailure
 from monitor.judges.jev import HybridJudge
 from monitor.judges.jev_wire import Jev
 from monitor.judges.openai import OpenAIJudge
-from tests.judges.chat_server import ChatServer, asked_in, error, saying, verdicts
+from tests.judges.chat_server import Answering, ChatServer, asked_in, error, saying, verdicts
 from tests.judges.conversations import CALL, batch, shown
 from tests.judges.jev_server import KEY, JevServer, answering, failing, noul
 
@@ -98,8 +98,9 @@ async def test_without_a_key_for_jev_or_an_answer_from_it_the_model_decides() ->
     assert "Jev did not answer within 0.2 seconds" in str(answer.verdicts[0].reason)
 
 
-async def test_without_its_reason_a_no_stays_a_no() -> None:
-    answer = await ask(JevServer(otherwise=answering(relevant=noul(0.1))), ChatServer(otherwise=error(500)))
+@pytest.mark.parametrize("silent", [error(500), saying("{}"), saying('{"reasons": [{"index": 3}]}')])
+async def test_without_its_reason_a_no_stays_a_no(silent: Answering) -> None:
+    answer = await ask(JevServer(otherwise=answering(relevant=noul(0.1))), ChatServer(otherwise=silent))
     assert said(answer) == [(1, "no"), (3, "no"), (5, "no")]
     assert all(str(one.reason).startswith("no reason: ") for one in answer.verdicts)
 

@@ -127,3 +127,13 @@ def test_where_it_fails_nobody_stands_in_and_its_next_answer_makes_up_for_it() -
     never = listen(tape_of(exchange(3)), judging(eval_mode="system_one"), whole(None, "out of reach"))
     assert (never.summary["score"], never.summary["unscored"]) == (None, 3)
     assert never.summary["reason"].endswith("3 assistant turns were not scored: out of reach (3).")
+
+
+@pytest.mark.parametrize(("mode", "tokens"), [("llm", None), ("hybrid", None), ("local", 0)])
+def test_a_server_that_tells_of_no_tokens_leaves_them_unknown(mode: Any, tokens: int | None) -> None:
+    made, settings = score(1, 0), RelevancySettings(eval_mode=mode)
+    assert made.summary(settings)["tokens"] == {"input": 0, "output": 0}
+    made.spending.add(Verdicts(at=0, batch=0, judge="m", verdicts=(), requests=1))
+    assert made.summary(settings)["tokens"] == {"input": tokens, "output": tokens}
+    made.spending.add(Verdicts(at=0, batch=1, judge="m", verdicts=(), requests=1, input_tokens=5, output_tokens=1))
+    assert made.summary(settings)["tokens"] == {"input": 5, "output": 1}
