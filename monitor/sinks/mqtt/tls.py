@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 
 from monitor.sinks import SinkError
+from monitor.sinks.distrust import not_trusted
 from monitor.sinks.mqtt.settings import MqttSettings
 
 
@@ -40,7 +41,8 @@ def _no_password() -> bytes:
 def cause(error: ssl.SSLError, host: str, ca_file: str | None = None) -> str:
     """Why TLS did not come about, and what to do. `ca_file`: as it is set."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        return _not_trusted(error.verify_message or str(error), host, ca_file)
+        why = error.verify_message or str(error)
+        return not_trusted(why, host, owner="broker", setting="mqtt.ca_file", ca_file=ca_file, quote=True)
     reason = (error.reason or str(error)).upper().replace(" ", "_")
     if isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError) or "WRONG_VERSION_NUMBER" in reason:
         return (
@@ -56,27 +58,6 @@ def cause(error: ssl.SSLError, host: str, ca_file: str | None = None) -> str:
     if "VERSION" in reason or "PROTOCOL" in reason:
         return f"the broker and this program know no version of TLS in common ({_told(error)}): renew the broker's"
     return f"TLS failed: {_told(error)}"
-
-
-def _not_trusted(why: str, host: str, ca_file: str | None) -> str:
-    lower = why.lower()
-    if "mismatch" in lower or "is not valid for" in lower:
-        return f"its certificate is not for {host}: use the name that stands in the certificate ({why})"
-    if "expired" in lower:
-        return "its certificate has expired: renew the broker's certificate (or set this machine's clock right)"
-    if "not yet valid" in lower:
-        return "its certificate is not valid yet: set this machine's clock right"
-    if "self" in lower or "issuer" in lower or "unable to get" in lower or "signature" in lower:
-        if ca_file is not None:
-            return (
-                f"its certificate is not signed by the authority in mqtt.ca_file, {ca_file} ({why}): that is "
-                "another's; put the certificate of the one that signed the broker's there"
-            )
-        return (
-            f"its certificate is signed by nobody that is trusted here ({why}): "
-            "set mqtt.ca_file to the certificate of the authority that signed it"
-        )
-    return f"its certificate is not accepted: {why}"
 
 
 def _told(error: ssl.SSLError) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import httpx
 
+from monitor.sinks.distrust import not_trusted
 from monitor.sinks.webhook.targets import Target
 
 
@@ -54,7 +55,8 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 def _tls(error: ssl.SSLError, target: Target, ca_file: str | None) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
-        return _not_trusted(error.verify_message or str(error), target, ca_file)
+        why = error.verify_message or str(error)
+        return not_trusted(why, target.shown, owner="receiver", setting="webhook.ca_file", ca_file=ca_file)
     why = (error.reason or str(error)).upper().replace(" ", "_")
     if isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError) or "WRONG_VERSION_NUMBER" in why:
         return "it does not speak TLS there: https:// needs its TLS port"
@@ -63,24 +65,3 @@ def _tls(error: ssl.SSLError, target: Target, ca_file: str | None) -> str:
     if "VERSION" in why or "PROTOCOL" in why:
         return "it and this program know no version of TLS in common: renew the receiver's"
     return f"TLS failed: {why.replace('_', ' ').lower()}"
-
-
-def _not_trusted(why: str, target: Target, ca_file: str | None) -> str:
-    lower = why.lower()
-    if "mismatch" in lower or "is not valid for" in lower:
-        return f"its certificate is not for {target.shown}: use the name that stands in the certificate"
-    if "expired" in lower:
-        return "its certificate has expired: renew the receiver's certificate (or set this machine's clock right)"
-    if "not yet valid" in lower:
-        return "its certificate is not valid yet: set this machine's clock right"
-    if any(word in lower for word in ("self", "issuer", "unable to get", "signature")):
-        if ca_file is not None:
-            return (
-                f"its certificate is not signed by the authority in webhook.ca_file, {ca_file}: that is another's; put "
-                "the certificate of the one that signed the receiver's there"
-            )
-        return (
-            "its certificate is signed by nobody that is trusted here: set webhook.ca_file to the certificate of the "
-            "authority that signed it"
-        )
-    return f"its certificate is not accepted: {why}"

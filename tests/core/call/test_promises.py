@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 import sys
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -45,17 +46,22 @@ def talks(draw: st.DrawFn, most: int = 9) -> list[Speech]:
     return said
 
 
+def ways_in(said: list[Speech], silence_ms: int, rng: random.Random) -> Iterator[list[inputs.Input]]:
+    """The same audio as it may come: in even pieces, in odd ones in another order, and one track whole before the
+    other. `silence_ms` follow behind the last word."""
+    length = max((s.end for s in said), default=0) + silence_ms
+    tracks = sound(said, length)
+    begin, end = started(), inputs.CallEnded(length, "end_of_file")
+    yield [begin, *interleave([even(t, tracks[t]) for t in TRACKS], random.Random(1)), end]
+    sizes = [[rng.choice((1, 7, 80, 160, 333, 8000, 23200)) for _ in range(2000)] for _ in TRACKS]
+    yield [begin, *interleave([pieces(t, tracks[t], s) for t, s in zip(TRACKS, sizes, strict=True)], rng), end]
+    yield [begin, *even("agent", tracks["agent"], 1000), *even("caller", tracks["caller"], 700), end]
+
+
 @given(talks(), st.integers(0, 1 << 30))
 @settings(max_examples=40, deadline=None)
 def test_any_chunking_and_any_interleaving_give_the_same_events(said: list[Speech], seed: int) -> None:
-    rng = random.Random(seed)
-    length = max((s.end for s in said), default=0) + 1500
-    tracks = sound(said, length)
-    begin, end = started(), inputs.CallEnded(length, "end_of_file")
-    straight = [begin, *interleave([even(t, tracks[t]) for t in TRACKS], random.Random(1)), end]
-    sizes = [[rng.choice((1, 7, 80, 160, 333, 8000, 23200)) for _ in range(2000)] for _ in TRACKS]
-    odd = [begin, *interleave([pieces(t, tracks[t], s) for t, s in zip(TRACKS, sizes, strict=True)], rng), end]
-    one_by_one = [begin, *even("agent", tracks["agent"], 1000), *even("caller", tracks["caller"], 700), end]
+    straight, odd, one_by_one = ways_in(said, 1500, random.Random(seed))
     lines = [encode(e) for e in watch(straight)]
     assert [encode(e) for e in watch(odd)] == lines
     assert [encode(e) for e in watch(one_by_one)] == lines

@@ -17,8 +17,8 @@ from monitor.core.events import Alert, AlertCleared, AlertRaised, Event
 from monitor.core.rules.settings import RulesSettings
 from monitor.detectors import new_detector
 from monitor.runtime.tape import Header, Tape, TapeWriter
-from tests.builders import Speech, call, even, interleave, of, pieces, sound, speech, started, watch
-from tests.core.call.test_promises import talks
+from tests.builders import Speech, call, even, of, sound, speech, started, watch
+from tests.core.call.test_promises import talks, ways_in
 from tests.pipeline.contract import check_stream
 
 
@@ -46,14 +46,7 @@ def touchy() -> CoreSettings:
 @given(talks(), st.integers(0, 1 << 30))
 @settings(max_examples=60, deadline=None)
 def test_any_chunking_and_any_interleaving_give_the_same_alerts(said: list[Speech], seed: int) -> None:
-    rng = random.Random(seed)
-    length = max((s.end for s in said), default=0) + 2500
-    tracks = sound(said, length)
-    begin, end = started(), inputs.CallEnded(length, "end_of_file")
-    straight = [begin, *interleave([even(t, tracks[t]) for t in TRACKS], random.Random(1)), end]
-    sizes = [[rng.choice((1, 7, 80, 160, 333, 8000, 23200)) for _ in range(2000)] for _ in TRACKS]
-    odd = [begin, *interleave([pieces(t, tracks[t], s) for t, s in zip(TRACKS, sizes, strict=True)], rng), end]
-    one_by_one = [begin, *even("agent", tracks["agent"], 1000), *even("caller", tracks["caller"], 700), end]
+    straight, odd, one_by_one = ways_in(said, 2500, random.Random(seed))
     events = watch(straight, touchy())
     check_stream(events)
     lines = [encode(event) for event in events]
