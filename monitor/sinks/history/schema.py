@@ -10,11 +10,15 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from monitor.sinks import SinkError
+
+_AGAIN_S = 0.005
+"""Until a file that somebody holds is tried again."""
 
 APPLICATION = 0x54574831
 """`TWH1` in the file's header: an SQLite file of somebody else is not written to."""
@@ -77,7 +81,7 @@ def connect(path: Path, *, busy_ms: int) -> sqlite3.Connection:
         version = version_of(connection, path)
         if version == 0:
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # only heeded before the first table, and before WAL
-        connection.execute("PRAGMA journal_mode = WAL")
+        _log_ahead(connection, busy_ms)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA journal_size_limit = {16 << 20}")
         if version < len(MIGRATIONS):
@@ -88,11 +92,25 @@ def connect(path: Path, *, busy_ms: int) -> sqlite3.Connection:
     return connection
 
 
+def _log_ahead(connection: sqlite3.Connection, busy_ms: int) -> None:
+    """Write-ahead log on. SQLite does not wait for other programs here, so this does. Raises sqlite3.OperationalError
+    where one holds the file for longer than `busy_ms`."""
+    until = time.monotonic() + busy_ms / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
+                raise
+            time.sleep(_AGAIN_S)
+        else:
+            return
+
+
 def version_of(connection: sqlite3.Connection, path: Path) -> int:
     """The version of a history, 0 for an empty file. Raises SinkError for what is none, or too new."""
     try:
-        version, application = (connection.execute(f"PRAGMA {key}").fetchone()[0] for key in _HEADER)
-        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        version, application, tables = _snapshot(connection)
     except sqlite3.OperationalError:  # locked, or not to be read: no word on what it is
         raise
     except sqlite3.DatabaseError as error:
@@ -109,7 +127,20 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
     return int(version)
 
 
-_HEADER = ("user_version", "application_id")
+_MARKS = ("PRAGMA user_version", "PRAGMA application_id", "SELECT count(*) FROM sqlite_master")
+
+
+def _snapshot(connection: sqlite3.Connection) -> list[int]:
+    """The marks of a file at one moment: another program may be making it, and marks of before beside marks of after
+    would look like a file of somebody else."""
+    within = connection.in_transaction
+    if not within:
+        connection.execute("BEGIN")
+    try:
+        return [connection.execute(mark).fetchone()[0] for mark in _MARKS]
+    finally:
+        if not within and connection.in_transaction:
+            connection.execute("ROLLBACK")
 
 
 @contextmanager

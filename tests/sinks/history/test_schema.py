@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import stat
 import threading
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +97,20 @@ def test_many_programs_may_make_the_file_at_once(tmp_path: Path) -> None:
         thread.join()
     assert failed == []
     assert calls(path) == []
+
+
+@pytest.mark.parametrize("moment", ["user_version", "application_id", "sqlite_master"])
+def test_a_file_that_another_program_is_making_is_not_taken_for_somebody_elses(moment: str, tmp_path: Path) -> None:
+    path = tmp_path / "h.db"
+
+    def make(statement: str) -> None:
+        if moment in statement:
+            with suppress(sqlite3.OperationalError):  # it is being read: the other has to wait
+                schema.connect(path, busy_ms=10).close()
+
+    with closing(sqlite3.connect(path, isolation_level=None)) as file:
+        file.set_trace_callback(make)
+        assert schema.version_of(file, path) in (0, len(schema.MIGRATIONS))
 
 
 async def test_a_history_in_a_folder_that_cannot_be_written_to_is_read(
