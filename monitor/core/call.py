@@ -150,8 +150,8 @@ class CallMonitor:
             self._conversation.delivered(track, audio.response, len(audio.pcm))
             return
         lane = ear.lanes[track]
-        if self._health.missing:
-            self._teller.back(track, self._health.resumed(track, audio.at))
+        if self._health.resumed(track, audio.at):  # what the clock was a second behind with is unknown as well
+            self._stall(track, lane.framer.position, audio.at)
         lane.audio(audio.at, audio.pcm)
         self._advance()
 

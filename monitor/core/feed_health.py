@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from connectors.inputs import Track
-from monitor.core.clock import Span
 from monitor.core.lockstep import Lane
 
 FAR = 1 << 60
@@ -68,8 +67,10 @@ class FeedHealth:
         else:
             self.missing[track] = (before[0], until)
 
-    def resumed(self, track: str, at: int) -> Span | None:
-        """Audio of this track has come again, for the time from `at` on. -> what was missing, if anything was."""
+    def resumed(self, track: str, at: int) -> bool:
+        """Audio of this track has come, for the time from `at` on. -> whether it was missing before."""
+        if not self.missing:
+            return False
         missing = self.missing.pop(track, None)
         if missing is not None:
             start, until = missing[0], max(missing[1], at)
@@ -77,8 +78,7 @@ class FeedHealth:
                 f"{track} audio is back; it was missing for {(until - start) / 1000:.3f} s from {start / 1000:.3f} s"
             )
             self._ready.append(Trouble("feed_back", track, 1, message, until))
-            return Span(start, until)
-        return None
+        return missing is not None
 
     def not_played(self, track: Track, late: int, overflow_ms: int) -> None:
         """So far the client has dropped `late` pieces that came after a cut, and `overflow_ms` were delivered further

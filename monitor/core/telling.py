@@ -205,11 +205,6 @@ class Teller:
         self._panel.stalled(track, span)
         self._rules.stalled(track, span)
 
-    def back(self, track: inputs.Track, missing: Span | None) -> None:
-        """Audio of `track` has come again, behind what was missing."""
-        if missing is not None:
-            self._rules.stalled(track, missing)
-
     def status(self, now: int) -> dict[str, Any]:
         """What a screen shows of it: see `Status`."""
         return {

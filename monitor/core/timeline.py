@@ -67,8 +67,11 @@ class Timeline:
         self._cuts = [*self._cuts[-MAX_REMEMBERED:], at]
 
     def stalled(self, span: Span) -> None:
-        """What a track held in `span` is unknown."""
-        self._stalls = [*self._stalls[-MAX_REMEMBERED:], span]
+        """What a track held in `span` is unknown. What touches is one stall, of whichever track: nothing counts twice."""
+        apart = [stall for stall in self._stalls if stall.end < span.start or span.end < stall.start]
+        touching = [span, *(stall for stall in self._stalls if stall not in apart)]
+        whole = Span(min(stall.start for stall in touching), max(stall.end for stall in touching))
+        self._stalls = [*apart[-MAX_REMEMBERED:], whole]
 
     def step(self, now: int, edges: list[tuple[int, Edge]]) -> list[Told]:
         """Media time `now`, with the edges known at it as (side, edge), the caller's first. -> what is to be said."""

@@ -64,6 +64,30 @@ def test_no_gap_is_charged_to_anybody_across_an_outage() -> None:
     assert events[-1].summary["turn_taking"]["score_all_turns"] is not None  # type: ignore[attr-defined]
 
 
+def test_a_short_outage_of_both_tracks_is_not_taken_for_a_long_one() -> None:
+    said = speech("agent", 1000, 4900), speech("caller", 5800, 7000)
+    tape: list[inputs.Input] = [started()]
+    for piece in as_it_comes(said, 9000)[1:]:
+        if isinstance(piece, inputs.Audio) and 5000 <= piece.at < 5600:
+            if piece.at % 100 == 0:
+                tape.append(inputs.Stall(piece.track, piece.at, piece.at + 100))
+        else:
+            tape.append(piece)
+    assert transitions_of(watch([*tape, inputs.CallEnded(9000, "hangup")])) == [("gap", 900)]
+
+
+@pytest.mark.parametrize("missing", [1100, 1500, 2600])
+def test_an_outage_is_unknown_to_its_end_and_not_only_to_a_second_before_it(missing: int) -> None:
+    """The clock gives a track up a second late; what it missed in that second is no silence either."""
+    said = speech("agent", 1000, 4900), speech("caller", 5200 + missing, 6800 + missing)
+    back = dict.fromkeys(TRACKS, 5000 + missing)
+    tape = as_it_comes(said, 12_000, silent_from=dict.fromkeys(TRACKS, 5000), back_at=back)
+    events = watch([*tape, inputs.CallEnded(12_000, "hangup")])
+    assert turns_of(events) == [("assistant", 1000, 4900), ("user", 5200 + missing, 6800 + missing)]
+    assert [event.turn.after_stall for event in of(events, "turn.ended")] == [False, True]
+    assert transitions_of(events) == []
+
+
 def test_a_short_loss_inside_speech_is_bridged_where_the_transport_says_so() -> None:
     heard = sound([speech("caller", 1000, 4000)], 6000)
     tape: list[inputs.Input] = [started()]
