@@ -121,7 +121,8 @@ class Text(Input, frozen=True):
 
 
 class Stall(Input, frozen=True):
-    """What was on `track` in [`at`, `until`) is unknown: lost packets, a dead socket. Unknown is not silence."""
+    """What was on `track` in [`at`, `until`) is unknown: lost packets, a dead socket. Unknown is not silence. Of a
+    `delivered` track: so much audio, in the client's hands from `at` on, was not seen."""
 
     track: Track
     at: int

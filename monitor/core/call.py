@@ -17,10 +17,10 @@ from monitor.core.call_state import Status as Status
 from monitor.core.clock import FRAME_MS
 from monitor.core.closing import Closing
 from monitor.core.conversation import Conversation
+from monitor.core.delivered import Delivered
 from monitor.core.ear import Ear
 from monitor.core.feed_health import FeedHealth
 from monitor.core.intake import believed
-from monitor.core.playout import Playout
 from monitor.core.questions import JudgeRequest
 from monitor.core.speech import NewDetector, NewSecond
 from monitor.core.telling import Teller
@@ -42,7 +42,7 @@ class CallMonitor:
         self.untranscribed = self._conversation.untranscribed
         """The turns that a transcriber is to be asked about, since the last call."""
         self._ear = Ear([], settings.speech, detector)
-        self._playout: dict[inputs.Track, Playout] = {}
+        self._playout: dict[inputs.Track, Delivered] = {}
         self._started: inputs.CallStarted | None = None
         self._clock = self._next_look = self._hold = 0
         self._closing: Closing | None = None
@@ -100,8 +100,9 @@ class CallMonitor:
         self._ear = Ear(tracks, self.settings.speech, self._new_detector, self._new_second, self._conversation.audio)
         for track in tracks:
             if given.tracks[track].timing == "delivered":
-                self._playout[track] = Playout(given.playout, 8000)
-        self._conversation.begin(given.call, self._playout.get("agent"))
+                self._playout[track] = Delivered(given.playout)
+        agent = self._playout.get("agent")
+        self._conversation.begin(given.call, agent.queue if agent else None)
         self._teller.started(given, given.playout.name if self._playout else None)
 
     def _take(self, given: inputs.Input | None) -> None:
@@ -146,7 +147,7 @@ class CallMonitor:
             return
         playout = self._playout.get(track)
         if playout is not None:
-            playout.deliver(audio.at, audio.pcm, audio.response)
+            playout.queue.deliver(audio.at, audio.pcm, audio.response)
             self._conversation.delivered(track, audio.response, len(audio.pcm))
             return
         lane = ear.lanes[track]
@@ -169,28 +170,23 @@ class CallMonitor:
         """Let the delivered tracks play up to `until`; between two responses they are silent."""
         self._conversation.heard.played(until)
         for track, playout in self._playout.items():
-            lane = self._ear.lanes[track]
-            for heard in playout.release(until):
-                lane.audio(heard.at_ms, heard.pcm)
-                self._conversation.played(track, heard.response, len(heard.pcm))
-            lane.framer.blank(until, unknown=False)
+            heard, unknown = playout.play(until, self._ear.lanes[track])
+            for piece in heard:
+                self._conversation.played(track, piece.response, len(piece.pcm))
+            for span in unknown:
+                self._teller.unknown(track, *span)
 
-    def _cut(self, playout: Playout, at: int, response: int | None) -> None:
-        unheard = playout.unheard_ms
-        silent_from = playout.cut(at, response)
-        if playout.unheard_ms > unheard:
+    def _cut(self, playout: Delivered, at: int, response: int | None) -> None:
+        silent_from, unheard = playout.cut(at, response)
+        if unheard:
             self._timeline.cut(silent_from)
-            self._conversation.heard.cut(silent_from, playout.unheard_ms - unheard)
+            self._conversation.heard.cut(silent_from, unheard)
 
     def _stall(self, track: inputs.Track, at: int, until: int) -> None:
-        lane = self._ear.lanes.get(track)
-        if lane is None or track in self._playout or until <= at:
-            return
-        lane.framer.blank(at, unknown=False)
-        start = lane.framer.position
-        if until > start:
-            lane.framer.blank(until, unknown=True)
-            self._teller.unknown(track, start, until)
+        if track in self._playout and until > at:
+            self._playout[track].lose(at, until)
+        elif track in self._ear.lanes and until > at and (lost := self._ear.lanes[track].lose(at, until)):
+            self._teller.unknown(track, *lost)
         self._advance()
 
     def _advance(self, everything: bool = False) -> None:
@@ -225,7 +221,7 @@ class CallMonitor:
         self._next_look = now - now % LOOK_EVERY_MS + LOOK_EVERY_MS
         self._teller.advance(now)
         for track, playout in self._playout.items():
-            self._health.not_played(track, playout.late_dropped, playout.overflow_ms)
+            self._health.not_played(track, playout.queue)
         for trouble in self._health.due(now, self._ear.lanes):
             self._teller.notice(*trouble)
 
@@ -243,7 +239,7 @@ class CallMonitor:
         if given.message and given.cause not in ("hangup", "end_of_file"):
             teller.notice("closed", None, 1, given.message, given.at)
         for track, playout in self._playout.items():
-            self._health.not_played(track, playout.late_dropped, playout.overflow_ms)
+            self._health.not_played(track, playout.queue)
         for trouble in self._health.rest(ear.now, ear.lanes):
             teller.notice(*trouble)
         self._closing = Closing(teller, self._conversation, ear.now, end, given.cause)

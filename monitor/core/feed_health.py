@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from connectors.inputs import Track
 from monitor.core.lockstep import Lane
+from monitor.core.playout import Playout
 
 FAR = 1 << 60
 """For a moment that is only known to be past: the event's own time bounds it."""
@@ -80,9 +81,10 @@ class FeedHealth:
             self._ready.append(Trouble("feed_back", track, 1, message, until))
         return missing is not None
 
-    def not_played(self, track: Track, late: int, overflow_ms: int) -> None:
-        """So far the client has dropped `late` pieces that came after a cut, and `overflow_ms` were delivered further
+    def not_played(self, track: Track, queue: Playout) -> None:
+        """How many pieces the client has dropped so far since they came after a cut, and how much was delivered further
         ahead than is believed."""
+        late, overflow_ms = queue.late_dropped, queue.overflow_ms
         told_late, told_overflow = self._not_played.get(track, (0, 0))
         self._not_played[track] = (late, overflow_ms)
         if late > told_late:

@@ -8,7 +8,7 @@ unknown. Whoever feeds a track far ahead of the other (a file read one channel a
 from __future__ import annotations
 
 from connectors.inputs import Track
-from monitor.core.clock import FRAME_MS
+from monitor.core.clock import FRAME_MS, Span
 from monitor.core.framing import Framer
 from monitor.core.track_frames import TrackFrames
 from monitor.core.turn_audio import TrackAudio
@@ -62,6 +62,15 @@ class Lane:
             framer.audio(at, pcm)
         if framer.next - self.frames.horizon > MAX_UNHEARD_FRAMES:
             self.hear()
+
+    def lose(self, at: int, until: int) -> Span | None:
+        """What the track held from `at` to `until` is unknown. -> the part of that which is still to come."""
+        self.framer.blank(at, unknown=False)
+        start = self.framer.position
+        if until <= start:
+            return None
+        self.framer.blank(until, unknown=True)
+        return Span(start, until)
 
     def hear(self) -> None:
         """Let the detector hear every frame that has been completed."""

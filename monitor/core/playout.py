@@ -28,6 +28,7 @@ from collections import deque
 from typing import NamedTuple
 
 from connectors.inputs import PlayoutPolicy
+from monitor.core.clock import Span
 
 MAX_WAITING_S = 600
 """How much audio may wait for its time; a client that is sent more than this ahead is not believed."""
@@ -136,6 +137,13 @@ class Playout:
         self._end = piece.end
         self._waiting += kept
         self._note(piece)
+
+    def skip(self, at: int, length: int) -> Span:
+        """The client has `length` ms of audio in hand at `at` that is not known here: what comes later waits behind it.
+        -> when (ms) it is heard, unless it is cut."""
+        start = max(at * self.rate // 1000 + self._buffer, self._end, self._released)
+        self._end = start + min(length, 1000 * MAX_WAITING_S - self.waiting_ms) * self.rate // 1000
+        return Span(start * 1000 // self.rate, self._end * 1000 // self.rate)
 
     def cut(self, at: int, response: int | None = None) -> int:
         """The client is told at `at` to stop playing `response` (None: everything delivered so far). -> the moment (ms)

@@ -67,7 +67,7 @@ class Timeline:
         self._cuts = [*self._cuts[-MAX_REMEMBERED:], at]
 
     def stalled(self, span: Span) -> None:
-        """What a track held in `span` is unknown. What touches is one stall, of whichever track: nothing counts twice."""
+        """What a track held in `span` is unknown. Stalls that touch are one, whatever their tracks."""
         apart = [stall for stall in self._stalls if stall.end < span.start or span.end < stall.start]
         touching = [span, *(stall for stall in self._stalls if stall not in apart)]
         whole = Span(min(stall.start for stall in touching), max(stall.end for stall in touching))

@@ -20,7 +20,19 @@ from collections import deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from connectors.inputs import Audio, CallEnded, Elapsed, Input, Notice, Stall, Text, Track, Verdicts
+from connectors.inputs import (
+    TRACKS,
+    Audio,
+    CallEnded,
+    CallStarted,
+    Elapsed,
+    Input,
+    Notice,
+    Stall,
+    Text,
+    Track,
+    Verdicts,
+)
 from monitor.core.events import Cause
 
 
@@ -38,17 +50,20 @@ BOUNDS = Bounds()
 class _Loss:
     """What one track lost since the inbox was last full."""
 
-    __slots__ = ("at", "pieces", "until")
+    __slots__ = ("at", "length", "pieces", "until")
 
     def __init__(self, at: int) -> None:
-        self.at, self.until, self.pieces = at, at, 0
+        self.at, self.until = at, at
+        self.pieces = self.length = 0
 
     def add(self, given: Audio | Stall) -> None:
         self.at = min(self.at, given.at)
         if isinstance(given, Stall):
             self.until = max(self.until, given.until)
         else:
-            self.until = max(self.until, given.at + duration_ms(given))
+            duration = duration_ms(given)
+            self.until = max(self.until, given.at + duration)
+            self.length += duration
             self.pieces += 1
 
 
@@ -73,6 +88,7 @@ class Inbox:
         self._ended = self._closed = False
         self._losses: dict[Track, _Loss] = {}
         self._others_lost = 0
+        self._delivered: set[Track] = set()  # come in bursts: what is lost of them lasts as long as its audio
         self._filled = asyncio.Event()
         self._room = asyncio.Event()
         self.dropped = 0
@@ -157,7 +173,7 @@ class Inbox:
                 self._tell_losses(getattr(given, "at", 0))
         elif self._crowded():
             self._full = True
-        if isinstance(given, Elapsed) and self._waiting and isinstance(self._waiting[-1], Elapsed):
+        if isinstance(given, Elapsed) and not self._losses and self._waiting and isinstance(self._waiting[-1], Elapsed):
             self._waiting[-1] = given
             return True
         if not self._full or isinstance(given, CallEnded):
@@ -185,13 +201,18 @@ class Inbox:
             self._pcm_bytes += len(given.pcm)
         elif isinstance(given, CallEnded):
             self._ended = True
+        elif isinstance(given, CallStarted):
+            self._delivered = {
+                track for track in TRACKS if track in given.tracks and given.tracks[track].timing == "delivered"
+            }
         self._waiting.append(given)
 
     def _tell_losses(self, now: int) -> None:
         self._full = False
         told: list[Input] = []
         for track, loss in self._losses.items():
-            told.append(Stall(track, loss.at, loss.until))
+            until = loss.at + loss.length if track in self._delivered else loss.until
+            told.append(Stall(track, loss.at, until))
             if not loss.pieces:
                 continue
             message = f"the monitor fell behind: {loss.pieces} pieces of {track} audio were not analysed"

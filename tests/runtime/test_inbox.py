@@ -7,7 +7,7 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.inputs import Audio, CallEnded, Cut, Elapsed, Input, Notice, Stall, Text
+from connectors.inputs import Audio, CallEnded, CallStarted, Cut, Elapsed, Input, Notice, Stall, Text, TrackFormat
 from monitor.runtime.inbox import Bounds, Inbox, duration_ms
 from tests.runtime.stand_ins import STARTED, audio
 
@@ -44,6 +44,18 @@ async def test_audio_that_finds_no_room_becomes_a_stall_and_one_notice_a_track()
         audio("agent", 400),
     ]
     assert inbox.dropped == 31
+
+
+async def test_lost_deliveries_are_a_stall_of_as_much_audio_as_they_held() -> None:
+    inbox = Inbox(SMALL)
+    inbox.put(CallStarted("call", "test", tracks={"agent": TrackFormat(timing="delivered")}))
+    inbox.put(*[audio("agent", 20 * i) for i in range(8)], Elapsed(160))
+    inbox.put(*[audio("agent", 200 + i, 1000) for i in range(8)])  # 8 s in a burst
+    inbox.put(Elapsed(240))
+    before = await inbox.take()
+    assert before[-1] == Elapsed(160), "the clock must not pass what is lost before that is told"
+    inbox.put(audio("agent", 300))
+    assert (await inbox.take())[0] == Stall("agent", 200, 8200)
 
 
 async def test_what_the_wire_lost_during_an_overload_goes_into_its_stall() -> None:
